@@ -42,7 +42,7 @@ class CustomMetadataHook(MetadataHookInterface):
         readme = (root / "README.md").read_text(encoding="utf-8")
         repository = os.environ.get(REPOSITORY, "").rstrip("/")
         if repository:
-            found = re.search(r'^__version__ = "(.+)"', (root / "sparkcep" / "__init__.py").read_text(), re.MULTILINE)
+            found = re.search(r'^__version__ = "(.+)"', (root / "sparkcep" / "version.py").read_text(), re.MULTILINE)
             version = found[1] if found else "0"
             metadata["urls"] = addresses(repository, version)
             readme = absolute(readme, repository, version)

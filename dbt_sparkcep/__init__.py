@@ -24,7 +24,7 @@ SESSION = "dbt.adapters.spark.session"
 def prepare() -> None:
     """Make the session that dbt-spark starts understand pattern queries."""
     from sparkcep import progress
-    from sparkcep.session.local import prepare_process
+    from sparkcep.session.machine.local import prepare_process
 
     # A profile says session, and the variable where that is: a Connect server has a Java of its own.
     prepare_process(needs_java="SPARK_REMOTE" not in os.environ)

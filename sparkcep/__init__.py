@@ -9,21 +9,21 @@ import importlib
 from typing import TYPE_CHECKING
 
 from sparkcep.session.hook import disable, enable, enabled, explain
-from sparkcep.session.java import offer_bundled_java
-from sparkcep.session.local import local_session
+from sparkcep.session.machine.java import offer_bundled_java
+from sparkcep.session.machine.local import local_session
+from sparkcep.version import __version__
 
 # There is also a package `sql`: loaded now, it does not take the function's place when it is needed.
 importlib.import_module("sparkcep.sql")
 from sparkcep.session.hook import sql  # noqa: E402
 
 if TYPE_CHECKING:
+    from sparkcep.data.read_log import read_log
     from sparkcep.data.xes_table import read_xes
     from sparkcep.errors import LimitError, PatternAnalysisError, PatternIndexError, PatternParseError, SparkCepError
     from sparkcep.pictures.explorer import explore
     from sparkcep.session.expansion import expand_collapsed
-    from sparkcep.session.own_aggregates import register_aggregate
-
-__version__ = "0.2.0"
+    from sparkcep.session.functions.own_aggregates import register_aggregate
 
 #: What needs pyspark or the planner, by its module; `sparkcep --help` and the like do without.
 _LATE = {
@@ -34,8 +34,9 @@ _LATE = {
     "SparkCepError": "sparkcep.errors",
     "explore": "sparkcep.pictures.explorer",
     "expand_collapsed": "sparkcep.session.expansion",
+    "read_log": "sparkcep.data.read_log",
     "read_xes": "sparkcep.data.xes_table",
-    "register_aggregate": "sparkcep.session.own_aggregates",
+    "register_aggregate": "sparkcep.session.functions.own_aggregates",
 }
 
 if not TYPE_CHECKING:
@@ -48,14 +49,14 @@ if not TYPE_CHECKING:
 
 
 def load_ipython_extension(shell: object) -> None:
-    """``%load_ext sparkcep``: pattern queries in ``spark.sql``, and the cell magic ``%%cep``."""
+    """``%load_ext sparkcep``: enable pattern queries in ``spark.sql`` and add the cell magic ``%%cep``."""
     from sparkcep.cli.notebook import load
 
     load(shell)
 
 
 def unload_ipython_extension(shell: object) -> None:
-    """``%unload_ext sparkcep``."""
+    """``%unload_ext sparkcep``: undo ``%load_ext sparkcep``."""
     from sparkcep.cli.notebook import unload
 
     unload(shell)
@@ -75,6 +76,7 @@ __all__ = [
     "explain",
     "explore",
     "local_session",
+    "read_log",
     "read_xes",
     "register_aggregate",
     "sql",

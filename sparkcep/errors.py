@@ -1,7 +1,7 @@
 """Error classes.
 
-Every refusal is a :class:`SparkCepError` with an upper-snake error class, the place in the user's statement and a hint
-where there is a fix. The classes also derive from pyspark's own, so notebooks and dbt show them as such.
+Every error is a :class:`SparkCepError` with an error class such as CEP_FILE. It has its place in the user's statement,
+and a hint, where there is one. The classes derive from PySpark's own, so notebooks and dbt show them like those.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def lacks(column: str, value: str, held: Iterable[str]) -> str:
 
 
 class PatternWarning(UserWarning):
-    """A pattern query is legal and probably not what was meant."""
+    """A query is legal but probably not what was meant. Also: incomplete logs, full storage, untested releases."""
 
 
 def warn(sentence: str) -> None:
@@ -87,13 +87,13 @@ def warn(sentence: str) -> None:
 
 
 class SparkCepError(PySparkException):
-    """A statement, a setting or a limit that sparkcep refuses.
+    """sparkcep refuses a statement, a setting or an argument, or a limit was exceeded.
 
     Args:
-        error_class: upper-snake name, stable over releases.
-        message: one sentence.
-        text: the whole statement, when the fault has a place in it.
-        position: character offset of the fault in ``text``.
+        error_class: a name such as CEP_FILE, stable across releases.
+        message: one sentence; the attribute ``sentence``.
+        text: the whole statement, if the error has a place in it.
+        position: character offset of the error in ``text``.
         hint: what to do about it.
     """
 
@@ -123,7 +123,7 @@ class SparkCepError(PySparkException):
         self.position = position
 
     def placed(self, text: str | None, position: int | None) -> SparkCepError:
-        """The same error with its place in a statement, for what is found out where the text is not known."""
+        """A copy of the error with its place in a statement, for errors raised where the text was not known."""
         return type(self)(self.error_class, self.sentence, text=text, position=position, hint=self.hint)
 
     def getCondition(self) -> str:
@@ -151,11 +151,11 @@ def _rebuild(cls: type[SparkCepError], error_class: str, parts: dict[str, str | 
 
 
 class PatternParseError(SparkCepError, ParseException):
-    """The text of a pattern form cannot be read."""
+    """The text of a pattern query cannot be parsed."""
 
 
 class PatternAnalysisError(SparkCepError, AnalysisException):
-    """A pattern form reads well but names or combines what it may not."""
+    """A pattern query can be parsed, but uses a name, a type or a combination that is not allowed."""
 
 
 def streaming_unsupported(
@@ -175,11 +175,11 @@ def streaming_unsupported(
 
 
 class PatternIndexError(PatternAnalysisError):
-    """A pattern index cannot be made, refreshed or read as asked.
+    """A pattern index cannot be created, refreshed or read as requested.
 
     Args:
-        blame: what part of a statement is at fault (``name``, ``source``, ``case``, ``option:lookback`` ...), so that
-            whoever has the statement's text can point at it.
+        blame: the part of the statement at fault (``name``, ``source``, ``case``, ``option:lookback`` ...). Code that
+            has the statement's text can then point at it.
     """
 
     def __init__(
@@ -197,21 +197,21 @@ class PatternIndexError(PatternAnalysisError):
         self.blame = blame
 
     def located(self, text: str, position: int) -> PatternIndexError:
-        """The same error with its place in a statement."""
+        """A copy of the error with its place in a statement."""
         return PatternIndexError(
             self.error_class, self.sentence, blame=self.blame, text=text, position=position, hint=self.hint
         )
 
 
 class LimitError(SparkCepError):
-    """A limit of ``spark.sparkcep.limit.*`` was passed while matching."""
+    """A limit was exceeded: one of ``spark.sparkcep.limit.*``, a task's memory, or the size of an index's postings."""
 
 
 _REPORTED = re.compile(
     r"\[((?:CEP|MATCH_RECOGNIZE)_[A-Z_]+|ARITHMETIC_OVERFLOW|DIVIDE_BY_ZERO)\] (.*?)(?:\nHint: (.*))?", re.DOTALL
 )
 
-#: What a task says of an executor's Python, see sparkcep.shipping.
+#: What a task says of an executor's Python, see sparkcep.spark.shipping.
 _WORKER = re.compile(r"RuntimeError: (\[CEP_WORKER_[A-Z]+\] [^\n]*(?:\n\s*Hint: [^\n]*)?)")
 _RAISED = re.compile(r"\[USER_RAISED_EXCEPTION\] (\[.*?)(?:\n?\s*SQLSTATE: P0001|$)", re.DOTALL)
 #: The same before Spark 4.0.
@@ -228,10 +228,10 @@ def reported(text: str) -> SparkCepError | None:
 
 
 def error_behind(error: BaseException) -> SparkCepError | None:
-    """What is wrong with a pattern query, where Spark tells it as an error of its own; None where it is Spark's.
+    """The sparkcep error that an exception of Spark carries; None if the error is Spark's own.
 
-    What goes wrong while rows are matched comes from ``collect()`` or ``show()`` as Spark's USER_RAISED_EXCEPTION;
-    where an executor has died, what to do about it is a note.
+    Errors while rows are matched come from ``collect()`` or ``show()`` as Spark's USER_RAISED_EXCEPTION. If an executor
+    has died, a note of the exception says what to do.
     """
     if isinstance(error, SparkCepError):
         return error

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from sparkcep import task_memory
 from sparkcep.errors import SparkCepError
+from sparkcep.spark import task_memory
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -217,7 +217,7 @@ LIMIT_SHARED = Setting(
 LOG_CASE = Setting(
     "log.case",
     "",
-    "PARTITION BY columns of pattern blocks that name none, where the table has no property sparkcep.case. Passed over "
+    "PARTITION BY columns of pattern blocks that name none, where the table has no property sparkcep.case. Ignored "
     "where the input does not have them and the block has an ORDER BY of its own.",
 )
 LOG_TIME = Setting(
@@ -226,7 +226,7 @@ LOG_TIME = Setting(
 LOG_TIEBREAK = Setting(
     "log.tiebreak",
     "",
-    "Column that orders events of the same time, where the table has no property sparkcep.tiebreak. Passed over where "
+    "Column that orders events of the same time, where the table has no property sparkcep.tiebreak. Ignored where "
     "the input does not have it.",
 )
 LOG_EVENT = Setting(
@@ -392,7 +392,7 @@ def _task_memory(get: Callable[[str, str], Any], value: str) -> int:
 
 def getter(spark: SparkSession) -> Callable[[str, str], Any]:
     """The session's ``conf.get(key, default)``, answered from all its settings at once: each get is a round trip."""
-    from sparkcep.spark_plan import is_remote, texts_of  # needs pyspark
+    from sparkcep.spark.plan import is_remote, texts_of  # needs pyspark
 
     try:
         known = dict(spark.conf.getAll) if is_remote(spark) else texts_of(spark.conf._jconf.getAll())

@@ -23,8 +23,8 @@ from hypothesis.database import DirectoryBasedExampleDatabase
 from pyspark.sql import SparkSession
 
 import sparkcep
-from sparkcep.releases import RELEASE
-from sparkcep.session.java import ensure_java
+from sparkcep.session.machine.java import ensure_java
+from sparkcep.spark.releases import RELEASE
 
 from .managed import locked
 from .quick import INTERPRETED, JVM_OPTIONS, PRELOADED, YOUNG_JVM

@@ -39,8 +39,8 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 
-from sparkcep.releases import RELEASE
-from sparkcep.spark_exceptions import condition_of
+from sparkcep.spark.exceptions import condition_of
+from sparkcep.spark.releases import RELEASE
 
 MARKS = {"full", "classic", "ansi"}
 #: More settings of the session.

@@ -14,7 +14,7 @@ import pytest
 
 from sparkcep import progress
 from sparkcep.exec.warm import GROUPS
-from sparkcep.session.ahead import likely_group
+from sparkcep.session.machine.ahead import likely_group
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ import pytest
 from pyspark import cloudpickle
 
 import sparkcep
-from sparkcep import shipping
 from sparkcep.errors import error_behind
 from sparkcep.exec.engines.rows.engine import RowsEngine
+from sparkcep.spark import shipping
 
 ROOT = Path(sparkcep.__file__).parents[1]
 #: As Spark's worker does, in a process where some packages cannot be found and others come first.
@@ -120,7 +120,7 @@ def test_a_stamp_is_of_all_modules_from_a_zip_too(tmp_path: Path) -> None:
     kept = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "sparkcep", tmp_path / "copy" / "sparkcep", ignore=kept)
     archive = shutil.make_archive(str(tmp_path / "package"), "zip", tmp_path / "copy")
-    ask = "from sparkcep.shipping import stamp; import sparkcep; print(sparkcep.__file__, stamp())"
+    ask = "from sparkcep.spark.shipping import stamp; import sparkcep; print(sparkcep.__file__, stamp())"
 
     def asked() -> list[str]:
         command, path = [sys.executable, "-P", "-c", ask], {"PYTHONPATH": archive}
@@ -137,7 +137,7 @@ def test_a_worker_does_not_look_for_garbage_in_what_it_has_loaded() -> None:
     """Spark collects after each task; from its second function on a worker has none of our modules to search."""
     code = """
 import gc
-from sparkcep.shipping import loader, versions
+from sparkcep.spark.shipping import loader, versions
 import pickle
 load = loader(pickle.dumps(1), *versions())
 import sparkcep.exec.warm

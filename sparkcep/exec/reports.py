@@ -17,7 +17,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 from sparkcep.errors import SparkCepError
 from sparkcep.exec.memory import out_of_memory
 from sparkcep.query import ERROR, PREFIX
-from sparkcep.shipping import shipped
+from sparkcep.spark.shipping import shipped
 
 ERROR_FIELD = StructField(ERROR, StringType())
 #: The lists layout's column of type :func:`reported_type`.

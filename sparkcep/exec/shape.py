@@ -11,7 +11,7 @@ from sparkcep.exec.arrays import Ints, ordered_ints
 from sparkcep.exec.batch import NOTHING_REACHED, Batch
 from sparkcep.exec.kernels.rows import rows as kernel
 from sparkcep.settings import CHUNK_BYTES, LIMIT_EVENTS
-from sparkcep.task_memory import UNTOLD
+from sparkcep.spark.task_memory import UNTOLD
 
 #: Rows a gather can take its value from, beside slots (0, 1, ...).
 CURRENT_ROW, SELF_ROW = -1, -2
@@ -67,6 +67,21 @@ class Ranges:
     width: int
     distance: int
     nulls_first: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OutputSlot:
+    """A value that measures need of each output row: a row of the partition, or (``label``) a row's label.
+
+    ``register`` numbers the set of variables navigated over.
+    """
+
+    register: int
+    from_first: bool
+    logical: int
+    physical: int
+    running: bool
+    label: bool
 
 
 @dataclass(frozen=True, slots=True)

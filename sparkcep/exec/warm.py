@@ -1,4 +1,4 @@
-"""What compiles the kernels of matching; session/warmup.py runs it."""
+"""What compiles the kernels of matching; session/machine/warmup.py runs it."""
 
 from __future__ import annotations
 

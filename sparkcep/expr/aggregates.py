@@ -100,7 +100,7 @@ def as_type(value: Any, kind: Type) -> Any:
             return value
     except (TypeError, ValueError, ArithmeticError):
         pass
-    raise SparkCepError("CEP_OWN_AGGREGATE", f"An aggregate gave {value!r}, which is no {kind.kind}.")
+    raise SparkCepError("CEP_OWN_AGGREGATE", f"An aggregate gave {value!r}, which is not a {kind.kind}.")
 
 
 def distinct(rows: Rows) -> Rows:

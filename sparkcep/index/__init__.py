@@ -38,23 +38,24 @@ def create(
     if_not_exists: bool = False,
     progress: Progress | None = None,
 ) -> Summary | None:
-    """Make a pattern index and fill it.
+    """Create a pattern index and fill it.
 
     Args:
-        source: a table or view (``"shop.events"``), a path (``"parquet.`/data/events`"``), or a DataFrame, of which the
-            index remembers nothing: it is refreshed by batches.
+        source: a table or view (``"shop.events"``), a path (``"parquet.`/data/events`"``), or a DataFrame. The index
+            cannot read a DataFrame again, so only batches can refresh it.
         case: the column of the case.
         time: the column of the time.
         event: the column of the event type.
-        tiebreak: the column that orders events of a case that have the same time.
-        include: columns to keep in `sequences` as well.
+        tiebreak: the column that orders events of a case with the same time.
+        include: more columns to store in `sequences`.
         using: siesta, signature or set_containment.
         options: as in WITH: lookback, interval_days, cases_per_bucket, postings, compression, on_bad_rows.
-        if_not_exists: leave an index of this name alone; the result is then None.
-        progress: called with a step and the share that is done.
+        if_not_exists: if an index of this name exists, leave it alone and return None.
+        progress: called with the name of a step and the share of the work that is done, from 0 to 1.
 
     Raises:
-        PatternIndexError: the index cannot be made as asked.
+        PatternIndexError: the index cannot be created as requested.
+        LimitError: CEP_TYPE_LIMIT, CEP_INDEX_PAIR_LIMIT.
     """
     from sparkcep.index import catalog
     from sparkcep.index.tables import Source
@@ -77,15 +78,17 @@ def refresh(
     batch_id: str | None = None,
     progress: Progress | None = None,
 ) -> Summary:
-    """Bring an index up to date with its source, or with a batch of new events.
+    """Bring an index up to date with its source, or add a batch of new events.
 
     Args:
-        full: build everything anew.
-        batch: new events, with the source's columns, in place of what is new in the source.
-        batch_id: the batch's name; a batch whose name is known is ignored, so that it may be handed over twice.
+        full: rebuild everything from the source.
+        batch: new events, with the source's columns; the source is then not read.
+        batch_id: the batch's name. A batch whose name is known is ignored, so you may pass it twice.
+        progress: as for :func:`create`.
 
     Raises:
-        PatternIndexError: CEP_INDEX_BUSY where another refresh is at work, CEP_INDEX_BAD_ROWS and others.
+        PatternIndexError: CEP_INDEX_BUSY if another refresh is running, CEP_INDEX_BAD_ROWS and others.
+        LimitError: as :func:`create`.
     """
     from sparkcep.index import catalog
 
@@ -95,10 +98,13 @@ def refresh(
 
 
 def optimize(spark: SparkSession, name: str, progress: Progress | None = None) -> Summary:
-    """Write an index anew as one batch, so that queries open as few files as after a build. Its source is not read.
+    """Rewrite an index as one batch, so that queries open as few files as after a build. It does not read the source.
 
-    Refreshes keep the number of batches small by themselves; this takes what is left of them, and the postings of cases
+    Refreshes already keep the number of batches small. This merges the remaining ones, and drops the postings of cases
     that late events have replaced.
+
+    Args:
+        progress: as for :func:`create`.
 
     Raises:
         PatternIndexError: CEP_INDEX_NOT_FOUND, CEP_INDEX_BUSY, CEP_INDEX_DAMAGED.
@@ -109,10 +115,11 @@ def optimize(spark: SparkSession, name: str, progress: Progress | None = None) -
 
 
 def foreach_batch(name: str, stream: str = "default") -> Callable[[DataFrame, int], None]:
-    """What to give ``writeStream.foreachBatch`` to feed an index; a repeated epoch is ignored.
+    """A function for ``writeStream.foreachBatch`` that feeds an index. It ignores repeated micro-batches.
 
     Args:
-        stream: tells streams that feed one index apart; stable over restarts.
+        name: the index.
+        stream: the stream's name, if several streams feed the index. It must stay the same across restarts.
     """
 
     def feed(batch: DataFrame, epoch: int) -> None:
@@ -124,7 +131,11 @@ def foreach_batch(name: str, stream: str = "default") -> Callable[[DataFrame, in
 
 
 def open_index(spark: SparkSession, name: str) -> Reader:
-    """A reader pinned to the newest snapshot of an index."""
+    """A reader pinned to the newest snapshot of an index.
+
+    Raises:
+        PatternIndexError: CEP_INDEX_NOT_FOUND, CEP_INDEX_DAMAGED, CEP_INDEX_FORMAT.
+    """
     from sparkcep.index import catalog
     from sparkcep.index.reader import Reader
 
@@ -132,14 +143,21 @@ def open_index(spark: SparkSession, name: str) -> Reader:
 
 
 def show(spark: SparkSession, on: str | None = None) -> list[dict[str, Any]]:
-    """Facts about all indexes, or those on a source; of one that cannot be read its name and, as ``kind``, why."""
+    """Facts about all indexes, or about those on a source, such as name, source, kind, cases, events and bytes.
+
+    Without ``on``, indexes that cannot be read are listed too; their ``kind`` is the error's class.
+    """
     from sparkcep.index import catalog
 
     return catalog.show(spark, parse_source(on) if on is not None else None)
 
 
 def describe(spark: SparkSession, name: str, extended: bool = False) -> list[tuple[str, str]]:
-    """Facts about an index as name and value; ``extended`` with its tables."""
+    """Facts about an index as pairs of name and value. ``extended`` adds its batches and tables.
+
+    Raises:
+        PatternIndexError: as :func:`open_index`.
+    """
     from sparkcep.index import catalog
 
     _, snapshot = catalog.current(spark, name)
@@ -147,28 +165,46 @@ def describe(spark: SparkSession, name: str, extended: bool = False) -> list[tup
 
 
 def alter(spark: SparkSession, name: str, options: Mapping[str, object]) -> None:
-    """Change options. lookback, interval_days and postings take effect with the next refresh, which is a full one."""
+    """Change options. The next refresh applies lookback, interval_days and postings, and rebuilds the index for them.
+
+    Raises:
+        PatternIndexError: CEP_INDEX_OPTION, CEP_INDEX_BUSY, and those of :func:`open_index`.
+    """
     from sparkcep.index import catalog
 
     catalog.alter(spark, name, options)
 
 
 def drop(spark: SparkSession, name: str, if_exists: bool = False) -> bool:
-    """Stop using an index; ``vacuum`` deletes its data. Returns whether there was one."""
+    """Stop using an index; :func:`vacuum` deletes its data. Returns whether there was one.
+
+    Raises:
+        PatternIndexError: CEP_INDEX_NOT_FOUND without ``if_exists``, CEP_INDEX_BUSY.
+    """
     from sparkcep.index import catalog
 
     return catalog.drop(spark, name, if_exists)
 
 
 def vacuum(spark: SparkSession, name: str, retain_hours: float = 168) -> tuple[int, int]:
-    """Delete what no snapshot of the last hours names, of a dropped index everything; returns files and bytes."""
+    """Delete files that no snapshot of the last ``retain_hours`` names. Returns the number of files and their bytes.
+
+    If the index was dropped before those hours, everything is deleted.
+
+    Raises:
+        PatternIndexError: CEP_INDEX_NOT_FOUND, CEP_INDEX_OPTION, CEP_INDEX_BUSY.
+    """
     from sparkcep.index.unreferenced_files import vacuum as run
 
     return run(spark, name, retain_hours)
 
 
 def analyze(spark: SparkSession, name: str) -> list[tuple[str, str, str]]:
-    """What an index costs and saves: subject, measure, value."""
+    """What an index costs and saves, in rows of subject, measure and value.
+
+    Raises:
+        PatternIndexError: as :func:`open_index`.
+    """
     from sparkcep.index.statistics import analyze as run
 
     return run(open_index(spark, name))
@@ -183,14 +219,14 @@ def pattern_statistics(spark: SparkSession, log: str, pattern: str | Sequence[st
 
     Returns:
         One row for each consecutive pair: step (from 1), event, next_event, completions (pairs of Def. 3.4: greedy,
-        without overlap; of equal types the second event begins the next pair), cases that hold one, total_duration,
-        average_duration, minimum_duration, maximum_duration. Durations are INTERVALs where the index's time is a
-        clock's, else numbers in its units; NULL where nothing completes, and a total past an INTERVAL's range. Pairs
-        beyond the index's lookback do not count.
+        without overlap; if both types are equal, the second event begins the next pair), cases (that hold the pair),
+        total_duration, average_duration, minimum_duration, maximum_duration. Durations are INTERVALs if the index's
+        time is a date or timestamp, otherwise numbers in its units. They are NULL if nothing completes, and so is a
+        total that no INTERVAL can hold. Pairs beyond the index's lookback do not count.
 
     Raises:
-        PatternIndexError: CEP_INDEX_NOT_FOUND, CEP_INDEX_KIND, CEP_INDEX_STALE, CEP_UNKNOWN_EVENT_TYPE,
-            CEP_PLAIN_SEQUENCE.
+        PatternIndexError: CEP_INDEX_NOT_FOUND, CEP_INDEX_KIND, CEP_INDEX_STALE, CEP_INDEX_SOURCE,
+            CEP_UNKNOWN_EVENT_TYPE, CEP_PLAIN_SEQUENCE.
     """
     from sparkcep.index import statistics_queries
 
@@ -205,20 +241,20 @@ def pattern_continuations(
     Args:
         log: a pattern index, or a table that has one.
         pattern: event types: ``'A B "Send Fine"'``, or a list of them.
-        mode: ``accurate`` matches the sequence with every type behind it; ``fast`` gives upper bounds from the counts
-            of its pairs; ``hybrid`` matches the k best of ``fast``.
-        k: how many rows at most.
+        mode: ``accurate`` matches the sequence followed by each type; ``fast`` computes upper bounds from the counts of
+            pairs; ``hybrid`` matches only the k best types of ``fast``.
+        k: the most rows to return.
 
     Returns:
-        next_event, support (cases that hold the continued sequence), completions (its matches that do not overlap, with
-        gaps: SKIP TILL NEXT MATCH, NON OVERLAPPING), average_duration from the sequence's last event to next_event, and
-        score = completions / average duration (in seconds where time is a clock's), the best first; probability =
-        support / cases that hold the sequence, from 0 to 1. With ``fast`` support and completions are upper bounds
-        (within the index's lookback), the duration is that of all pairs of the last and the next event, and
-        probability is a quotient of two bounds.
+        One row for each type, the best score first: next_event, support (cases that hold the continued sequence),
+        completions (its matches that do not overlap, with gaps: SKIP TILL NEXT MATCH, NON OVERLAPPING),
+        average_duration (from the sequence's last event to next_event), score (completions / average duration, which
+        is in seconds if time is a date or timestamp), probability (support / cases that hold the sequence, from 0 to
+        1). With ``fast``, support and completions are upper bounds within the index's lookback, the duration is that of
+        all pairs of the last and the next event, and probability is a quotient of two bounds.
 
     Raises:
-        PatternIndexError: CEP_CONTINUATION_MODE, CEP_CONTINUATION_K and those of ``pattern_statistics``.
+        PatternIndexError: CEP_CONTINUATION_MODE, CEP_CONTINUATION_K, and those of :func:`pattern_statistics`.
     """
     from sparkcep.index import statistics_queries
 
@@ -226,7 +262,7 @@ def pattern_continuations(
 
 
 def parse_source(text: str) -> Any:
-    """A source from a table's name or format.`path`.
+    """The source that a table's name, or format.`path`, stands for.
 
     Raises:
         PatternIndexError: CEP_INDEX_SOURCE.

@@ -18,7 +18,6 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from sparkcep.executors import usable_cores
 from sparkcep.index import lookup, read_here, sources
 from sparkcep.index.costs import Work, seconds
 from sparkcep.index.event_frames import (
@@ -37,7 +36,8 @@ from sparkcep.index.reader import Candidates, Coverage, Reader
 from sparkcep.index.tables import ACTIVITIES, COUNTS, SEQUENCES
 from sparkcep.planner.pruning import MAX_BRANCHES, Requirements
 from sparkcep.query import in_backticks
-from sparkcep.spark_plan import is_remote
+from sparkcep.spark.executors import usable_cores
+from sparkcep.spark.plan import is_remote
 
 #: Where events may come from.
 FROM_ACTIVITIES, FROM_SEQUENCES, FROM_SOURCE = ACCESS_PATHS = ("activities", "sequences", "source")

@@ -30,7 +30,7 @@ from sparkcep.index.tables import (
     include_columns,
     symbol,
 )
-from sparkcep.jobs import described
+from sparkcep.spark.jobs import described
 
 Progress = Callable[[str, float], None]
 

@@ -34,8 +34,8 @@ from sparkcep.index.tables import KINDS, SNAPSHOTS, Definition, Source, checked_
 from sparkcep.index.updates import build
 from sparkcep.index.updates import refresh as run_refresh
 from sparkcep.index.verify import found_in
-from sparkcep.jobs import described, tagged
-from sparkcep.spark_plan import is_remote
+from sparkcep.spark.jobs import described, tagged
+from sparkcep.spark.plan import is_remote
 
 Answer = tuple[Snapshot, Summary]
 
@@ -51,7 +51,7 @@ LISTING_CACHE_SECONDS = 10.0
 def changing(spark: SparkSession, index: Location) -> Iterator[None]:
     """The only one at work on an index; what was known of it is then forgotten.
 
-    The tag `sparkcep-index-NAME` cancels its jobs, see :func:`sparkcep.jobs.tagged`.
+    The tag `sparkcep-index-NAME` cancels its jobs, see :func:`sparkcep.spark.jobs.tagged`.
     """
     name = index.uri.rpartition("/")[2]
     try:

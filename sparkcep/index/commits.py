@@ -15,15 +15,16 @@ from sparkcep.index.build import Progress, Work, with_ids
 from sparkcep.index.snapshots import Snapshot, commit, commit_as_refresher
 from sparkcep.index.storage import Location, call
 from sparkcep.index.tables import COUNTS, Definition
-from sparkcep.jobs import log
-from sparkcep.spark_plan import is_remote
+from sparkcep.spark.jobs import log
+from sparkcep.spark.plan import is_remote
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a build or refresh did. ``seconds`` by table; all numbers but the seconds are of the whole index.
+    """What a build, refresh or merge of batches did. All numbers except the seconds are those of the whole index.
 
-    ``action``: built, extended, compacted or unchanged; ``reason``: why just this was done.
+    ``action``: built, extended, compacted, merged or unchanged. ``reason``: why. ``rows``, ``sizes`` (bytes) and
+    ``seconds``: by table.
     """
 
     name: str
@@ -40,7 +41,7 @@ class Summary:
 
     @property
     def size(self) -> int:
-        """Bytes of all tables written."""
+        """Bytes of all tables of the index."""
         return sum(self.sizes.values())
 
 

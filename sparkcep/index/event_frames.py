@@ -10,7 +10,6 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from sparkcep.executors import usable_cores
 from sparkcep.index import read_here
 from sparkcep.index.local_events import CaseGroups, Lists
 from sparkcep.index.pairs import Longs
@@ -18,9 +17,10 @@ from sparkcep.index.reader import EVERYTHING, Reader, Scope
 from sparkcep.index.tables import Definition, include_columns
 from sparkcep.planner.pruning import Requirements
 from sparkcep.query import in_backticks
-from sparkcep.releases import frame_of
-from sparkcep.session_settings import changed
-from sparkcep.spark_plan import is_remote
+from sparkcep.spark.executors import usable_cores
+from sparkcep.spark.plan import is_remote
+from sparkcep.spark.releases import frame_of
+from sparkcep.spark.session_settings import changed
 
 #: So few events are grouped by one task, without a shuffle.
 ONE_TASK = 50_000

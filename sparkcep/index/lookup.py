@@ -31,7 +31,7 @@ MAX_KEYS_KEPT = 4_000_000
 class PairCount:
     """A row of `counts`: how often a pair is completed, and in how many cases.
 
-    ``total``, ``shortest``, ``longest``: its durations, in units of the index's times.
+    ``total``, ``shortest``, ``longest``: its durations, in units of the index's times (0, None, None if it never is).
     """
 
     completions: int

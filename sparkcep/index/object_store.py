@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from sparkcep.errors import PatternIndexError
 from sparkcep.settings import INDEX_STORAGE_PREFIX
-from sparkcep.spark_plan import session_settings
+from sparkcep.spark.plan import session_settings
 
 _HADOOP = "spark.hadoop."
 #: Hadoop's keys of S3, without `fs.s3a.` or `fs.s3a.bucket.BUCKET.`, and delta-rs's names for them.

@@ -13,11 +13,11 @@ from pyspark.sql import SparkSession
 
 from sparkcep import settings
 from sparkcep.errors import PatternIndexError
-from sparkcep.executors import is_spread, on_executors
 from sparkcep.index.claims import check_conditional_put
 from sparkcep.index.object_store import has_lock, is_own_server, store_options
 from sparkcep.index.storage import Location, call
-from sparkcep.spark_plan import is_remote
+from sparkcep.spark.executors import is_spread, on_executors
+from sparkcep.spark.plan import is_remote
 
 KEY = settings.INDEX_PATH.key
 #: The error of a path that cannot be meant.
@@ -39,7 +39,7 @@ def index_path(spark: SparkSession) -> Location:
     if re.match(r"(?i)dbfs:|/dbfs(/|$)", value):
         raise _wrong(
             "CEP_INDEX_PATH",
-            f"{KEY} is {value}: files of DBFS cannot be created once and for all, as the commits of an index must be.",
+            f"{KEY} is {value}: files of DBFS cannot be created atomically, as the commits of an index need.",
             f"SET {KEY} to the object store itself (s3a://..., abfss://..., gs://...)",
         )
     if "://" in value and not value.lower().startswith("file:"):

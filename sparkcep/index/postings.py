@@ -23,7 +23,7 @@ from sparkcep.index.signature import signatures
 from sparkcep.index.snapshots import Snapshot
 from sparkcep.index.storage import Location, call
 from sparkcep.index.tables import ACTIVITIES, COUNTS, COUNTS_SCHEMA, PAIRS, SEQUENCES, SIGNATURES, Definition
-from sparkcep.shipping import shipped
+from sparkcep.spark.shipping import shipped
 
 #: Pairs that a task sorts, where each event has one with each other of its case: lists of about 250 MB.
 PAIRS_PER_TASK = 1 << 28

@@ -1,4 +1,4 @@
-"""What a planner asks an index, all of one pinned snapshot.
+"""A reader of an index: it answers all questions from one pinned snapshot.
 
 >>> reader = sparkcep.index.open_index(spark, "orders")
 >>> reader.coverage().state                 # 'current', 'stale' or 'unknown'
@@ -35,9 +35,9 @@ from sparkcep.index.tables import (
     Definition,
     include_columns,
 )
-from sparkcep.releases import frame_of
-from sparkcep.shipping import shipped
-from sparkcep.spark_plan import is_remote
+from sparkcep.spark.plan import is_remote
+from sparkcep.spark.releases import frame_of
+from sparkcep.spark.shipping import shipped
 
 #: Cases of so few events are not worth further posting lists.
 FEW_EVENTS = 50_000
@@ -46,11 +46,11 @@ MIN_INT, MAX_INT = -(2**31), 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How the index stands to its source now.
+    """Whether the index covers its source as it is now.
 
-    ``state``: `current` (all of the source is indexed), `stale` (``reason`` says what is not), `unknown` (it does
-    not tell, so that nothing may be pruned). ``added``: files of the source that are not indexed, where that is all
-    that has changed; None elsewhere.
+    ``state``: `current` (all of the source is indexed), `stale` (``reason`` says what is not), `unknown` (the source
+    does not show what has changed, so nothing may be pruned). ``added``: the source's new files, if nothing else has
+    changed; otherwise None.
     """
 
     state: str
@@ -60,7 +60,7 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of pruning: what was asked, by which rule, and how many cases were left."""
+    """One step of pruning: what was looked up, by which rule, and how many cases were left."""
 
     asked: str
     rule: str
@@ -69,9 +69,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Cases that may match: ascending ids of living cases, and how they were found.
+    """Cases that may match: their ids, ascending, and the steps that found them.
 
-    ``total``: living cases there are. ``bytes_read``: of posting lists.
+    ``total``: how many live cases the index has; a case is live until a refresh replaces or removes it.
+    ``bytes_read``: bytes of posting lists that were read.
     """
 
     ids: Longs
@@ -81,16 +82,16 @@ class Candidates:
 
     @property
     def share(self) -> float:
-        """Of the living cases, which may be none."""
+        """The share of live cases that may match; 0 if there are no cases."""
         return len(self.ids) / max(1, self.total)
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a query's filters leave of a log.
+    """The part of a log that a query's filters leave.
 
-    ``ids``: ascending ids of the only cases that matter, None: any; ``least``, ``most``: of the times that matter, in
-    units of the index, None: any.
+    ``ids``: ascending ids of the cases that matter, None: all. ``least``, ``most``: the first and last time that
+    matters, in units of the index, None: no bound.
     """
 
     ids: Longs | None = None
@@ -99,11 +100,11 @@ class Scope:
 
     @property
     def is_timed(self) -> bool:
-        """Whether not all times matter."""
+        """Whether only some times matter."""
         return self.least is not None or self.most is not None
 
     def intervals(self, length: int) -> lookup.Intervals:
-        """First and last interval of posting lists that may hold what matters. ``length``: of an interval."""
+        """First and last interval of posting lists that may matter; None: all. ``length``: of an interval."""
         if not self.is_timed:
             return None
         first = MIN_INT if self.least is None else max(MIN_INT, self.least // length)
@@ -116,7 +117,7 @@ EVERYTHING = Scope()
 
 @dataclass(slots=True)
 class Reader:
-    """One snapshot of an index. Whatever is refreshed or vacuumed meanwhile, its answers belong together."""
+    """One snapshot of an index. Its answers stay consistent when the index is refreshed meanwhile."""
 
     spark: SparkSession
     index: Location
@@ -126,14 +127,14 @@ class Reader:
 
     @property
     def definition(self) -> Definition:
-        """The definition that the stored data follow."""
+        """The index's definition when the stored data were written."""
         return self.snapshot.built_with
 
     def coverage(self, now: sources.State | None = None) -> Coverage:
-        """Compare the source with what the snapshot indexed. Reads listings, no events.
+        """Compare the source with what the snapshot indexed. Reads file listings or table versions, not events.
 
         Args:
-            now: the source's state, where it is known.
+            now: the source's state, if you know it.
         """
         before = self.snapshot.source_state
         if before.get("kind") == "unknown":
@@ -151,15 +152,15 @@ class Reader:
     # -- small tables --------------------------------------------------------------------------------------------------
 
     def dictionary(self) -> Mapping[str, int]:
-        """Codes of event types, by their text."""
+        """The code of each event type."""
         if self._codes is None:
             self._codes = call(self.spark, lookup.dictionary, self.table(DICTIONARY), self.state(DICTIONARY))
         return self._codes
 
     def counts(self, pairs: Iterable[tuple[str, str]]) -> dict[tuple[str, str], PairCount]:
-        """Completions, cases and durations of pairs, over the whole log; pairs that never occur count nothing.
+        """Completions, cases and durations of pairs, over the whole log. Pairs that never occur have zero completions.
 
-        Durations are of pairs that do not overlap, and within the lookback: they may inform, never refuse.
+        Durations are those of pairs without overlap, within the lookback. They must not be used to rule out cases.
         """
         wanted = list(pairs)
         codes = self.dictionary()
@@ -169,14 +170,14 @@ class Reader:
         return {(a, b): found.get((codes.get(a, -1), codes.get(b, -1)), nothing) for a, b in wanted}
 
     def cases_with(self, pairs: Iterable[tuple[str, str]]) -> dict[tuple[str, str], int]:
-        """In how many cases each of some pairs is, as :meth:`counts` says; those of all pairs stay in memory."""
+        """How many cases hold each pair, as in :meth:`counts`. The numbers of all pairs then stay in memory."""
         wanted, codes = list(pairs), self.dictionary()
         known = [(codes.get(a, -1), codes.get(b, -1)) for a, b in wanted]
         found = call(self.spark, lookup.cases_with, self.table(COUNTS), self.state(COUNTS), known)
         return dict(zip(wanted, found, strict=True))
 
     def events_by_type(self) -> dict[str, int] | None:
-        """How many events are of each type; None where the index does not tell, or would need a Spark job for it."""
+        """How many events each type has; None if the index does not know, or would need a Spark job to find out."""
         if ACTIVITIES not in self.snapshot.tables or is_remote(self.spark):
             return None
         known = call(self.spark, lookup.events_by_type, self.table(ACTIVITIES), self.state(ACTIVITIES))
@@ -192,20 +193,19 @@ class Reader:
         self, branches: Sequence[Sequence[str]], bound: int | None = None, ordered: bool = True,
         scope: Scope = EVERYTHING,
     ) -> Candidates:  # fmt: skip
-        """Cases that hold, for some branch, every consecutive pair of its types.
+        """Cases that hold every consecutive pair of types of at least one branch.
 
         Args:
-            branches: per alternative of a pattern, the types of its mandatory components in order. A branch of one type
-                asks for cases that contain it; an empty one for all cases.
-            bound: the most time that the query allows between two neighbours (units of :class:`Definition`'s times),
-                None: any. Pairs of an index with a lookback serve only queries bounded by it; others are asked for
-                cases that contain both types.
-            ordered: False: ask only for cases that contain all types of a branch.
-            scope: cases and times that matter. A case that matches with events of some time has the second event of
-                each pair then.
+            branches: for each alternative of a pattern, the types of its mandatory components in order. A branch of one
+                type selects cases that contain it; an empty branch selects all cases.
+            bound: the longest time that the query allows between two neighbours (units of :class:`Definition`'s times),
+                None: any. If the index has a lookback, and the bound is longer or None, a branch selects cases that
+                contain all its types.
+            ordered: False: a branch selects cases that contain all its types, in any order.
+            scope: the cases and times that matter. The second event of each pair must have a time that matters.
 
         Returns:
-            Ids of cases, never fewer than can match.
+            All cases that can match, and perhaps others.
         """
         codes = self.dictionary()
         total = self.snapshot.totals.cases
@@ -229,7 +229,7 @@ class Reader:
         return Candidates(lookup.ascending(found), total, tuple(steps), read)
 
     def tells_order(self, bound: int | None) -> bool:
-        """Whether pairs tell about events that are at most so far apart (None: any distance)."""
+        """Whether pairs cover all events that are at most ``bound`` apart (None: any distance)."""
         lookback = self.definition.options.lookback
         return lookback is None or (bound is not None and bound <= lookback)
 
@@ -278,14 +278,15 @@ class Reader:
         return found, read
 
     def contains_all(self, types: Sequence[str]) -> Candidates:
-        """Cases that contain every one of some types, in any order."""
+        """Cases that contain all of the given types, in any order."""
         return self.candidates([types], ordered=False)
 
     def candidates_of_groups(self, branches: Sequence[Sequence[str]], of: Groups) -> Candidates:
-        """Cases of the groups that hold, for some branch, all of its types in one of their cases or another.
+        """Cases of those groups whose cases together contain all types of at least one branch.
 
         Args:
-            branches: as of :meth:`candidates`. of: CASE values of each group, whole numbers or text.
+            branches: as for :meth:`candidates`.
+            of: CASE values of each group, whole numbers or text.
         """
         total, codes = self.snapshot.totals.cases, self.dictionary()
         found = call(self.spark, groups.members, self.table(SEQUENCES), self.state(SEQUENCES), of)
@@ -313,10 +314,10 @@ class Reader:
         return Candidates(cases_of(kept), total, tuple(steps), read)
 
     def cases_where(self, met: Callable[[pa.Array], pa.Array]) -> Longs | None:
-        """Ids of living cases (ascending) whose CASE values meet a condition; None where they are too many to look at.
+        """Ascending ids of live cases whose CASE values meet a condition; None if there are too many cases to test.
 
         Args:
-            met: values to booleans; it can be pickled.
+            met: maps CASE values to booleans; it must be picklable.
         """
         if not lookup.is_kept(self.state(SEQUENCES)):
             return None
@@ -324,7 +325,7 @@ class Reader:
         return self._living(ids)
 
     def all_ids(self) -> Longs:
-        """All living cases."""
+        """Ids of all live cases."""
         ids = call(self.spark, lookup.all_ids, self.table(SEQUENCES), self.state(SEQUENCES))
         return self._living(ids)
 
@@ -339,15 +340,15 @@ class Reader:
     # -- rows set aside ------------------------------------------------------------------------------------------------
 
     def set_aside(self) -> Mapping[str, int]:
-        """How many rows could not be indexed, by what is wrong with them (`on_bad_rows = 'quarantine'`)."""
+        """How many rows could not be indexed, by reason (`on_bad_rows = 'quarantine'`)."""
         if REJECTED not in self.snapshot.tables:
             return {}
         return call(self.spark, lookup.reasons, self.table(REJECTED), self.state(REJECTED))
 
     def keys_set_aside(self) -> DataFrame:
-        """CASE values of rows that could not be indexed, in one column; NULL is one of them where rows have no case.
+        """CASE values of rows that could not be indexed, in one column, each once; NULL if a row has no case.
 
-        They were stored as text, which is exact for text and whole numbers.
+        The index stores them as text, which is exact for text and whole numbers only.
         """
         rows = table_reader.read_table(self.spark, self.index, self.snapshot, REJECTED)
         return rows.select(F.col("case_key").cast(self.definition.case_type)).distinct()
@@ -359,7 +360,7 @@ class Reader:
 
         Args:
             ids: only these cases.
-            columns: INCLUDEd columns to keep; all by default.
+            columns: INCLUDEd columns to keep; by default all.
         """
         d = self.definition
         ties = ["ties"] if d.tiebreak is not None else []
@@ -372,7 +373,7 @@ class Reader:
         return lists.select("id", F.col("case_key").alias(d.case), "codes", "times", *ties, "symbols", *include)
 
     def lists(self, ids: Longs | None = None) -> DataFrame:
-        """One row per case by names of its own, which no column of the source can be confused with.
+        """One row per case, under column names that do not depend on the source's.
 
         Columns id, case_key, codes, times, [ties], include_0, include_1, ..., symbols.
         """
@@ -380,7 +381,7 @@ class Reader:
         return table_reader.stitched(rows, self.definition, self.snapshot.totals.segmented)
 
     def case_keys(self, ids: Longs, with_ids: bool = False) -> DataFrame:
-        """CASE values (column case_key) of some cases; ``with_ids``: id in front."""
+        """CASE values (column case_key) of some cases. ``with_ids`` puts the column id before them."""
         rows = table_reader.segments(self.spark, self.index, self.snapshot).where("start = 0").select("id", "case_key")
         return self._of(rows, ids).select(*(["id"] if with_ids else []), "case_key")
 
@@ -422,7 +423,7 @@ class Reader:
         return frame.join(F.broadcast(wanted), "id", "left_semi")
 
     def table(self, name: str) -> Location:
-        """Where a table is."""
+        """The location of a table."""
         return self.index.child(self.snapshot.build, name)
 
     def state(self, name: str) -> TableState:

@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructField, TimestampType
 
 from sparkcep.index.tables import Source
-from sparkcep.spark_plan import CHAR_METADATA, FileRelation, file_relation, session_settings
+from sparkcep.spark.plan import CHAR_METADATA, FileRelation, file_relation, session_settings
 
 Reading = Mapping[str, Any]
 TIME_ZONE = "spark.sql.session.timeZone"
@@ -196,7 +196,7 @@ def depends_on_columns(reading: Reading) -> bool:
 def difference(before: Reading | None, now: Reading | None) -> str:
     """What differs between two ways to read the same files, as a sentence's end; empty: nothing."""
     if now is None:
-        return "" if before is None else "nothing tells how the source is read"
+        return "" if before is None else "how the source is read is unknown"
     if before is None:
         if now["format"] in _BELIEVED and not now["options"] and not now["settings"]:
             return ""

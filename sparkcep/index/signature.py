@@ -18,7 +18,7 @@ from sparkcep.index.signature_bits import WIDTH, sign_cases, wanted_bits
 from sparkcep.index.snapshots import TableState
 from sparkcep.index.storage import Location
 from sparkcep.index.tables import SIGNATURE_SCHEMA
-from sparkcep.shipping import shipped
+from sparkcep.spark.shipping import shipped
 
 
 def signatures(whole: DataFrame) -> DataFrame:

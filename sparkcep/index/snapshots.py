@@ -57,7 +57,7 @@ class TableState:
 
     @property
     def rows(self) -> int:
-        """Of all live files, as Parquet counts them."""
+        """Rows of all live files, as Parquet counts them."""
         return sum(f.rows for f in self.files)
 
     @property
@@ -68,9 +68,10 @@ class TableState:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What is indexed. ``next_id`` is free; ``ties`` counts events that only their type sorts after the one before.
+    """How much is indexed. ``next_id``: the first unused id. ``ties``: events that only their type puts after others.
 
-    ``segmented``: some case has more than one row in `sequences`; ``replaced``: some case has another id than before.
+    ``segmented``: some case has more than one row in `sequences`. ``replaced``: some case has been given a new id, or
+    is gone.
     """
 
     events: int = 0
@@ -90,8 +91,8 @@ class Snapshot:
     """One state of an index.
 
     ``committed_at``: seconds since 1970. ``state``: ready or dropped. ``build``: directory of the tables' files.
-    ``definition``: as ALTER has left it; ``built_with``: as it was when the files were written. ``source_state``: what
-    the source was, to tell what is new. ``batch_ids``: of batches handed over, so that none is indexed twice.
+    ``definition``: as ALTER has left it; ``built_with``: as it was when the files were written. ``source_state``: the
+    source's state then, to find out what is new. ``batch_ids``: of batches, so that none is indexed twice.
     """
 
     number: int

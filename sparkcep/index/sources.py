@@ -25,7 +25,7 @@ from sparkcep.index.reading import delta_reading, depends_on_columns, difference
 from sparkcep.index.storage import call
 from sparkcep.index.storage_errors import cause_of
 from sparkcep.index.tables import Definition, Source
-from sparkcep.spark_plan import bare, is_bare
+from sparkcep.spark.plan import bare, is_bare
 
 State = Mapping[str, Any]
 UNKNOWN: State = {"kind": "unknown"}

@@ -20,8 +20,8 @@ from sparkcep.index import catalog, sources
 from sparkcep.index.plain_sequence import EventType, read_plain_sequence
 from sparkcep.index.reader import Reader
 from sparkcep.index.tables import COUNTS, Definition, Source
-from sparkcep.releases import frame_of
-from sparkcep.shipping import shipped
+from sparkcep.spark.releases import frame_of
+from sparkcep.spark.shipping import shipped
 
 MODES = ("fast", "accurate", "hybrid")
 _MICROSECOND = "INTERVAL '0.000001' SECOND"
@@ -96,7 +96,7 @@ def continuations(
     candidates = None
     if way == "accurate":
         found = _matched(reader, types, None)
-        how = "every type is matched behind the pattern"
+        how = "every type is matched after the pattern"
     else:
         counted = _bounded(reader, types)
         if way == "fast":
@@ -106,7 +106,7 @@ def continuations(
             best = sorted(counted, key=lambda c: c.rank(reader.definition.is_clock))[:k]
             candidates = [c.event for c in best]
             found = _matched(reader, types, candidates)
-            how = f"{len(candidates)} types, the best by the Count table, are matched behind the pattern"
+            how = f"{len(candidates)} types, the best by the Count table, are matched after the pattern"
     return Answer(_ranked(found, reader.definition.is_clock, k), _how(reader, state, how))
 
 

@@ -25,8 +25,8 @@ from pyspark.sql import SparkSession
 
 from sparkcep.errors import PatternIndexError, SparkCepError, error_behind
 from sparkcep.index.storage_errors import classed, redacted
-from sparkcep.shipping import shipped
-from sparkcep.spark_plan import is_remote
+from sparkcep.spark.plan import is_remote
+from sparkcep.spark.shipping import shipped
 
 T = TypeVar("T")
 

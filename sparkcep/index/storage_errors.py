@@ -8,7 +8,7 @@ import pyarrow as pa
 from pyspark.errors import PySparkException
 
 from sparkcep.errors import PatternIndexError
-from sparkcep.spark_exceptions import message
+from sparkcep.spark.exceptions import message
 
 #: Files are not as the snapshot says; the storage refuses; the index is of another release.
 DAMAGED, STORAGE, FORMAT = "CEP_INDEX_DAMAGED", "CEP_INDEX_STORAGE", "CEP_INDEX_FORMAT"

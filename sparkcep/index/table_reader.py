@@ -7,7 +7,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from sparkcep.error_notes import note_errors
 from sparkcep.index.build import event_fields, list_columns
 from sparkcep.index.files import SPARK_CHECKS
 from sparkcep.index.snapshots import Snapshot
@@ -15,7 +14,8 @@ from sparkcep.index.storage import Location, call
 from sparkcep.index.storage_errors import damaged, unread_by_spark
 from sparkcep.index.tables import SEQUENCES, Definition
 from sparkcep.index.verify import check_table
-from sparkcep.spark_exceptions import reason
+from sparkcep.spark.error_notes import note_errors
+from sparkcep.spark.exceptions import reason
 
 
 def directories(index: Location, snapshot: Snapshot, table: str) -> list[str]:

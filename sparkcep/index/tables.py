@@ -65,7 +65,7 @@ def checked_name(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where events come from: a table (``parts`` of its name), a path with its format, or batches handed over."""
+    """Where events come from: a table (``parts`` of its name), a path with its format, or batches from the caller."""
 
     kind: str
     parts: tuple[str, ...] = ()
@@ -87,9 +87,9 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What WITH sets; docs/pattern_index.md has the values.
+    """The options that WITH sets; docs/pattern_index.md lists their values.
 
-    ``lookback``: microseconds (units of an integer TIME), None without limit.
+    ``lookback``: in microseconds (or units of an integer TIME), None: no limit.
     """
 
     lookback: int | None = None
@@ -100,7 +100,7 @@ class Options:
     on_bad_rows: str = "error"
 
     def layout(self) -> tuple[object, ...]:
-        """What the stored data depend on: a change needs a full refresh."""
+        """The options that the stored data depend on; if one changes, the index needs a full refresh."""
         return self.lookback, self.interval_days, self.postings
 
 
@@ -178,10 +178,10 @@ def duration_text(value: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A CREATE PATTERN INDEX as data. Types are Spark's simple strings of the source's columns.
+    """A CREATE PATTERN INDEX statement as data. Types are those of the source's columns, as Spark's simple strings.
 
-    ``include``: columns that `sequences` have beside case, time, type and tiebreak, with ``include_types``. ``kind``:
-    siesta, signature or set_containment.
+    ``include``: the columns of `sequences` besides case, time, type and tiebreak; their types are ``include_types``.
+    ``kind``: siesta, signature or set_containment.
     """
 
     name: str
@@ -206,17 +206,17 @@ class Definition:
 
     @property
     def interval(self) -> int:
-        """Length of an interval in units of the times; integer times have one."""
+        """Length of an interval in units of the times. Integer times are all in one interval."""
         days = self.options.interval_days
         return days * MICROSECONDS["day"] if self.is_clock else 2 * LARGEST_TIME
 
     @property
     def is_clock(self) -> bool:
-        """Whether TIME is a point in time, stored in microseconds, and not a plain number."""
+        """Whether TIME is a date or timestamp, stored in microseconds, and not a plain number."""
         return self.time_type in ("timestamp", "timestamp_ntz", "date")
 
     def lookback_text(self) -> str:
-        """As SHOW and EXPLAIN print it: none, a duration, or units of a numeric time."""
+        """The lookback as DESCRIBE and EXPLAIN print it: none, a duration, or units of a numeric time."""
         value = self.options.lookback
         return "none" if value is None else duration_text(value) if self.is_clock else str(value)
 

@@ -90,7 +90,7 @@ def check_censored_runs(query: PatternQuery, automaton: Automaton, *, looks_ahea
         wrong = "With EVENT SELECTION, OMIT CENSORED MATCHES cannot be combined with NEXT, whose row may come later."
         hint = "add a variable for that row to the pattern"
     elif not chosen and (guarded & free or (query.collapsed and free)):
-        wrong = "Matches that end alike may end in the negation or not, so it cannot be told which are censored."
+        wrong = "Matches that end alike may end in the negation or not, so it is unknown which are censored."
         hint = "give the alternatives that end in the negation and the others different components"
     if wrong:
         raise _censored(query, wrong, hint)

@@ -52,7 +52,7 @@ def explain_plan(
             since = f"rows up to {plan.stream.lookback} before its last event's" if plan.stream.lookback else "all rows"
             lines += [f"    starts with: {plan.stream.history}, {since}"]
         lines += [f"    operator: {_OPERATORS[plan.stream.operator]}"]
-        lines += ["    dropped and counted: rows that come behind the watermark, rows without a time"]
+        lines += ["    dropped and counted: rows later than the watermark, rows without a time"]
     lines += [f"  Index: {index[0]}", *(f"    {line}" for line in index[1:])]
     lines += ["  SQL before: shared"] if shared else ["  SQL before:", indent(unescape(plan.before()))]
     if plan.fold is not None:

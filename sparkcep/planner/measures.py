@@ -52,6 +52,8 @@ _VALUES = {"max_by": 2, "min_by": 2} | dict.fromkeys(
 #: Functions of one row among those that are not NULL, as all others are outside of the aggregate's rows.
 _WITHOUT_NULLS = frozenset({"nth_value"})
 _TAKES_NULLS = frozenset({"any_value"})
+#: Aggregates that are as large as the match: a window would copy them into each of its rows.
+_LISTS = frozenset({"collect_list", "array_agg", "collect_set", "listagg", "string_agg"})
 #: Aggregates that are one row's value, which may be NULL.
 _NAVIGATED = frozenset({"first_value", "last_value"})
 
@@ -88,6 +90,8 @@ class MeasureSql(OutputSql):
         self.carried: list[tuple[str, list[str], str]] = []
         self.firsts: list[str] = []
         self.windows: list[str] = []
+        #: Aggregates of each match that need no window, by their columns.
+        self.lists: dict[str, str] = {}
         self.natural: dict[str, str] = {}
         self.passed: dict[str, str] = {}
         self.measures: list[tuple[str, str]] = []
@@ -183,6 +187,8 @@ class MeasureSql(OutputSql):
             self.inner.append(f"{name_sql(slot.shown, f'{_FLAGS} DIV {WAITING} - 1')} AS {name}")
         elif isinstance(slot, Aggregate) and self.query.streaming:
             self.inner.append(f"{self.collected_aggregate(slot)} AS {name}")
+        elif isinstance(slot, Aggregate) and self.is_grouped(slot):
+            self.lists[name] = self.grouped_list(slot)
         elif isinstance(slot, Aggregate):
             self.windows.append(f"{self.aggregate(slot)} AS {name}")
         elif slot.argument.is_label:
@@ -227,16 +233,48 @@ class MeasureSql(OutputSql):
         """SQL of a variable's name from its code; NULL for a code outside of the pattern."""
         return name_sql([None if name == GAP else name for name in self.outputs.names], code)
 
-    def aggregate(self, slot: Aggregate) -> str:
-        """The aggregate as a window function over the rows of the match."""
+    @property
+    def groups(self) -> str:
+        """The columns that tell matches apart."""
+        return ", ".join([*(f"{PREFIX}k{i}" for i in range(len(self.keys))), MATCH_NUMBER])
+
+    @property
+    def is_one_row(self) -> bool:
+        """Whether all of a match's rows are there when its one row is computed, so that RUNNING is FINAL."""
+        return self.query.rows_per_match is RowsPerMatch.ONE and self.query.window is None
+
+    def is_grouped(self, slot: Aggregate) -> bool:
+        """Whether an aggregate is that of GROUP BY: a list, of which a match has one."""
+        return slot.function in _LISTS and slot.own is None and self.is_one_row
+
+    def rows_inside(self, slot: Aggregate) -> str:
+        """The condition on a match's row that an aggregate takes."""
         if slot.variables is None:
             inside = f"{LABEL} IS NOT NULL"
         else:
             inside = f"{LABEL} IN ({', '.join(string_literal(v) for v in slot.variables)})"
-        if slot.filter is not None:
-            inside += f" AND ({slot.filter.text})"
-        last = "CURRENT ROW" if slot.running else "UNBOUNDED FOLLOWING"
-        groups = ", ".join([*(f"{PREFIX}k{i}" for i in range(len(self.keys))), MATCH_NUMBER])
+        return inside if slot.filter is None else f"{inside} AND ({slot.filter.text})"
+
+    def grouped_list(self, slot: Aggregate) -> str:
+        """A list of a match's values, in the order of its rows."""
+        value, *others = slot.arguments
+        values = self.inside(value, self.rows_inside(slot))
+        if slot.distinct:
+            (values,) = self.distinct([values], self.groups)
+        if slot.function == "collect_set":
+            return f"collect_set({values})"
+        if slot.function in ("listagg", "string_agg"):
+            items = ", ".join([values, *(o.text for o in others)])
+            return f"{slot.function}({items}) WITHIN GROUP (ORDER BY {self.order})"
+        kept = f"CASE WHEN ({values}) IS NOT NULL THEN struct({self.order} AS o, {values} AS v) END"
+        # By the order alone: there is none of maps.
+        return f"transform(array_sort(collect_list({kept}), (x, y) -> x.o - y.o), x -> x.v)"
+
+    def aggregate(self, slot: Aggregate) -> str:
+        """The aggregate as a window function over the rows of the match."""
+        inside = self.rows_inside(slot)
+        last = "CURRENT ROW" if slot.running and not self.is_one_row else "UNBOUNDED FOLLOWING"
+        groups = self.groups
         over = f"OVER (PARTITION BY {groups} ORDER BY {self.order} ROWS BETWEEN UNBOUNDED PRECEDING AND {last})"
         if slot.star:
             return f"count(CASE WHEN {inside} THEN 1 END) {over}"
@@ -379,6 +417,11 @@ class MeasureSql(OutputSql):
             text = f"SELECT *, {', '.join(self.firsts)} FROM ({text})"
         if self.windows:
             text = f"SELECT *, {', '.join(self.windows)} FROM ({text})"
+        if self.lists:
+            lists = ", ".join(f"{sql} AS {name}" for name, sql in self.lists.items())
+            row = f"any_value(struct(*)) FILTER (WHERE ({_FLAGS} & 2) <> 0) AS {PREFIX}last"
+            grouped = f"SELECT {row}, {lists} FROM ({text}) GROUP BY {self.groups}"
+            text = f"SELECT {PREFIX}last.*, {', '.join(self.lists)} FROM ({grouped})"
         conditions = list(self.filters)
         if self.query.filters_excluded:
             conditions.append(f"({_FLAGS} & 1) = 0")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sparkcep.exec.engines.rows.spec import OutputSlot
-from sparkcep.exec.shape import Gather
+from sparkcep.exec.shape import Gather, OutputSlot
 from sparkcep.planner.fields import Fields
 from sparkcep.query import Navigation
 

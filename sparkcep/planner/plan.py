@@ -64,7 +64,7 @@ class StreamNeeds:
 
 #: Refused over a stream, with what to write instead.
 NEXT_IN_OUTPUT = (
-    "NEXT in MEASURES or RETURN that may look behind the match, at a row that may never come",
+    "NEXT in MEASURES or RETURN that may look past the match, at a row that may never come",
     "look at a variable of the pattern",
 )
 

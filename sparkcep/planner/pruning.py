@@ -2,7 +2,7 @@
 
 From the pattern come, per alternative, the components that every match takes, in order; from the conditions the event
 types that each of them can take. A case can match only if for some alternative it holds all consecutive pairs of types.
-Nothing here knows what is indexed: `session/index_choice.py` asks the index.
+Nothing here knows what is indexed: `session/indexes/choice.py` asks the index.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from sparkcep.planner.input_plan import InputPlan
 from sparkcep.planner.plan import AnyPlan
 from sparkcep.query import GROUP_ID, PatternQuery
 
-#: Alternatives beyond this number are not told apart: components that several types fit are then not asked for.
+#: Alternatives beyond this number are ambiguous: components that several types fit are then not asked for.
 MAX_BRANCHES = 64
 #: Copies of a repeated component that are asked for; more of them leave hardly fewer cases.
 MAX_COPIES = 4
@@ -148,7 +148,7 @@ def requirements(plan: AnyPlan, roles: Roles) -> Requirements:
     """
     query = plan.query
     if query.rows_per_match.has_unmatched:
-        raise NotPrunable("rows outside of matches are asked for")
+        raise NotPrunable("the result has rows outside of matches")
     if query.timed_out:
         raise NotPrunable("a run that timed out needs no event but its first")
     needs = plan.engine.index_needs

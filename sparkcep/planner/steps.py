@@ -8,19 +8,21 @@ from dataclasses import replace
 
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.conditions.compiler import compile_conditions
+from sparkcep.exec.conditions.condition_set import ConditionSet
 from sparkcep.exec.conditions.programs import CallsBack, Labels
-from sparkcep.exec.engines.rows.spec import BITS_PER_WORD, ConditionSet, words_of
-from sparkcep.exec.shape import Within
+from sparkcep.exec.masks import BITS_PER_WORD, words_of
+from sparkcep.exec.shape import OperatorColumns, Within
 from sparkcep.expr.types import BIGINT, parse_type
 from sparkcep.planner.conditions.call_tokens import may_be_users
 from sparkcep.planner.conditions.match_conditions import MatchConditions
 from sparkcep.planner.conditions.row_conditions import RowCondition, lambda_text
 from sparkcep.planner.fields import Fields
+from sparkcep.planner.input_plan import InputPlan
 from sparkcep.planner.layouts import fits_python, kept_too_long, unsortable
+from sparkcep.planner.lengths import fixed_distance, whole_within
 from sparkcep.planner.outputs import Outputs
 from sparkcep.planner.plan import Analyzer
 from sparkcep.planner.refusal import refusal
-from sparkcep.planner.rules.range_splitting import fixed_distance, whole_within
 from sparkcep.planner.sampling import Sampler
 from sparkcep.planner.ties import tie
 from sparkcep.planner.within import check_length
@@ -220,6 +222,46 @@ class PlanSteps(ABC):
             if why and fits_python(self.field_types()):
                 return "rows", why
         return layout, reason
+
+    def operator_columns(
+        self,
+        keys: Sequence[tuple[str, str]],
+        bits: Mapping[int, int],
+        columns: Sequence[int],
+        within: Within | None = None,
+        mask_updates: tuple[str | None, ...] = (),
+    ) -> OperatorColumns:
+        """Which prepared columns go where, of outputs those that are known by now.
+
+        Args:
+            columns: fields that conditions over several rows load.
+        """
+        settings, outputs = self.settings, self.outputs
+        return OperatorColumns(
+            keys=len(keys), masks=words_of(1 + max(bits.values(), default=-1)), columns=tuple(columns), within=within,
+            gathers=tuple(outputs.gathers), labels=tuple(i for i, s in enumerate(outputs.slots) if s.label),
+            mask_updates=mask_updates, trace=None if outputs.traced is None else tuple(outputs.traced),
+            limit_events=settings.limit_events, chunk_bytes=settings.chunk_bytes, task_memory=settings.task_memory,
+        )  # fmt: skip
+
+    def input_plan(
+        self,
+        keys: Sequence[tuple[str, str]],
+        tests: Mapping[int, Sequence[RowCondition]],
+        bits: Mapping[int, int],
+        chosen: tuple[str, str],
+        shape: OperatorColumns,
+        filters: Sequence[str] = (),
+        pairs: bool = False,
+        replaced: Mapping[int, str] | None = None,
+    ) -> InputPlan:
+        """The operator's input. ``chosen``: the layout and why; the rest as of :class:`InputPlan`."""
+        layout, reason = chosen
+        return InputPlan(
+            query=self.query, fields=self.fields, keys=keys, tests=tests, bits=bits, layout=layout,
+            layout_reason=reason, shape=shape, filters=filters, column_types=self.column_types,
+            within_type=self.within_type, pairs=pairs, replaced=replaced or {},
+        )  # fmt: skip
 
     def mask_updates(
         self, local: dict[int, list[RowCondition]], bits: dict[int, int], shifts: dict[int, str]

@@ -6,8 +6,8 @@ import re
 
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.expr.types import TIMES, parse_type
+from sparkcep.planner.lengths import fixed_distance
 from sparkcep.planner.plan import Analyzer
-from sparkcep.planner.rules.range_splitting import fixed_distance
 from sparkcep.query import PatternQuery, unescape
 
 #: A text that says how long.

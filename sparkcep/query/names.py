@@ -41,6 +41,11 @@ def string_literal(text: str) -> str:
     return "'" + escape(escaped) + "'"
 
 
+def plain_literal(text: str) -> str:
+    """A SQL string literal, in text that Spark does not format."""
+    return unescape(string_literal(text))
+
+
 def escape(text: str) -> str:
     """Text with its braces doubled, which Spark formats to what it was."""
     return text.replace("{", "{{").replace("}", "}}")

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sparkcep.errors import PatternParseError, SparkCepError
 from sparkcep.index import is_no_table
+from sparkcep.lineage.from_text import Statement
 from sparkcep.planner.fields import Fields
 from sparkcep.planner.sampling import (
     SIZE,
@@ -24,12 +25,12 @@ from sparkcep.planner.sampling import (
     sample_sql,
 )
 from sparkcep.query import SOURCE, WHOLE, PatternQuery, unescape
-from sparkcep.session.expression_errors import syntax_error
+from sparkcep.session.messages.expressions import syntax_error
+from sparkcep.session.messages.spark_errors import located, quietly
 from sparkcep.session.plan_cache import SAMPLES, keep
-from sparkcep.session.spark_errors import located, quietly
 from sparkcep.settings import Settings
-from sparkcep.spark_exceptions import fragments
-from sparkcep.spark_plan import estimated_size, log_properties, scans_columns
+from sparkcep.spark.exceptions import fragments
+from sparkcep.spark.plan import estimated_size, log_properties, scans_columns
 from sparkcep.sql.rewriter import InputSql
 
 T = TypeVar("T")
@@ -65,6 +66,11 @@ class SparkAnalyzer:
     properties: dict[int, tuple[DataFrame, Mapping[str, str] | None]] = field(default_factory=dict)
     sizes: dict[int, tuple[DataFrame, float | None]] = field(default_factory=dict)
     samples: dict[tuple[object, ...], Sample | None] = field(default_factory=dict)
+
+    @property
+    def as_statement(self) -> Statement:
+        """What lineage reads texts with."""
+        return Statement(self.spark, self.kwargs, self.settings.case_sensitive, self.run)
 
     def run(self, text: str, source: DataFrame | None = None) -> DataFrame:
         """Spark's own sql on formatted text that may name ``source`` and the operators' results so far."""

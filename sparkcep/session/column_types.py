@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql.types import StructType
 
 from sparkcep.settings import Settings
-from sparkcep.spark_plan import CHAR_METADATA
+from sparkcep.spark.plan import CHAR_METADATA
 
 
 def column_types(schema: StructType, settings: Settings) -> list[str]:

@@ -28,18 +28,19 @@ _RESULT = PREFIX + "result"
 
 
 def expand_collapsed(df: DataFrame, query: str) -> DataFrame:
-    """The matches behind rows of a collapsed block, as the block gives them without COLLAPSED.
+    """Enumerate the matches that rows of a COLLAPSED block stand for, as the block without COLLAPSED returns them.
 
-    Lazy. Only the rows' partitions are read, and in them only matches that begin and end when a given row does are
-    enumerated, where the pattern tells its first and last events from others; ``match_number`` counts those.
+    Lazy. It reads only the partitions of these rows. If the component that takes the first (or last) event takes no
+    other events, it tries only those at a row's start_time (or end_time). ``match_number`` counts enumerated matches.
 
     Args:
         df: any rows of the block's output, with its partition columns, start_time, end_time and events.
         query: the text of that block, with or without COLLAPSED.
 
     Raises:
-        SparkCepError: CEP_EXPAND, where the text is not one block, or the rows are not of its output; CEP_COLLAPSED,
-            where the block cannot be collapsed; and all that the block itself may raise.
+        SparkCepError: CEP_EXPAND if the text is not exactly one block, or the rows lack columns of its output;
+            CEP_COLLAPSED if the block cannot be collapsed; CEP_STREAMING_UNSUPPORTED if the rows are a stream; and the
+            block's own errors.
     """
     spark = df.sparkSession
     if df.isStreaming:

@@ -25,7 +25,7 @@ def _session_classes() -> list[type]:
     """The classic class and, where its packages are installed, the unrelated Spark Connect class."""
     from pyspark.errors import PySparkException
 
-    from sparkcep.releases import is_client_alone
+    from sparkcep.spark.releases import is_client_alone
 
     with _no_exit():
         from pyspark.sql import SparkSession
@@ -80,8 +80,13 @@ def _no_exit() -> Iterator[None]:
 
 
 def enable() -> None:
-    """Make ``spark.sql`` of every session, classic and Connect, understand pattern queries. Idempotent."""
-    from sparkcep.releases import check_release
+    """Make ``spark.sql`` accept pattern queries in every session, classic and Connect. Idempotent.
+
+    Raises:
+        SparkCepError: PySpark is older than 3.5 (CEP_SPARK_RELEASE).
+        ImportError: PySpark is a Spark Connect client only and lacks a package that the client needs.
+    """
+    from sparkcep.spark.releases import check_release
 
     check_release()
     with _lock:
@@ -94,19 +99,24 @@ def enable() -> None:
 
 
 def disable() -> None:
-    """Undo ``enable``."""
+    """Undo :func:`enable`."""
     with _lock:
         for cls, original in ORIGINALS.items():
             cls.sql = original  # type: ignore[attr-defined]
         ORIGINALS.clear()
         progress.hide()
-        if "sparkcep.error_notes" in sys.modules:
-            sys.modules["sparkcep.error_notes"].uninstall()
+        if "sparkcep.spark.error_notes" in sys.modules:
+            sys.modules["sparkcep.spark.error_notes"].uninstall()
 
 
 @contextlib.contextmanager
 def enabled() -> Iterator[None]:
-    """Pattern queries inside ``spark.sql`` for the length of a with block; what was enabled before stays so."""
+    """Enable pattern queries in ``spark.sql`` for a ``with`` block. If they were enabled before, they stay enabled.
+
+    Raises:
+        SparkCepError: as :func:`enable`.
+        ImportError: as :func:`enable`.
+    """
     before = set(ORIGINALS)
     enable()
     try:
@@ -125,7 +135,7 @@ def _wrapper(original: SqlMethod) -> SqlMethod:
         from sparkcep.sql.statement import mentions_pattern
 
         if mentions_index(sqlQuery) and (statement := read_index_statement(sqlQuery)):
-            from sparkcep.session.index_commands import run_index_statement
+            from sparkcep.session.indexes.commands import run_index_statement
 
             return run_index_statement(self, sqlQuery, statement)
         plain = functools.partial(original, self)
@@ -136,7 +146,7 @@ def _wrapper(original: SqlMethod) -> SqlMethod:
 
             frame, _ = run_statement(self, plain, sqlQuery, args, kwargs)
         if FUNCTIONS:
-            from sparkcep.session.functions import refuse_streams
+            from sparkcep.session.functions.pattern_functions import refuse_streams
 
             refuse_streams(frame, sqlQuery, lambda text: plain(text, args, **kwargs))
         return frame
@@ -145,7 +155,7 @@ def _wrapper(original: SqlMethod) -> SqlMethod:
 
 
 def sql(spark: SparkSession, sqlQuery: str, args: Arguments = None, **kwargs: Any) -> DataFrame:
-    """Run a statement that may hold pattern queries, as ``spark.sql`` does after ``enable``.
+    """Run a statement that may contain pattern queries, as ``spark.sql`` does after :func:`enable`.
 
     Args:
         spark: a classic or Spark Connect session.
@@ -154,7 +164,7 @@ def sql(spark: SparkSession, sqlQuery: str, args: Arguments = None, **kwargs: An
         kwargs: values for ``{name}`` in the text, as for ``spark.sql``.
 
     Raises:
-        SparkCepError: a pattern form that cannot be read, bound or planned.
+        SparkCepError: a pattern query cannot be read, bound or planned.
         pyspark.errors.PySparkException: Spark's own errors, unchanged.
     """
     return _wrapper_of(spark)(spark, sqlQuery, args, **kwargs)
@@ -166,7 +176,10 @@ def _wrapper_of(spark: SparkSession) -> SqlMethod:
 
 
 def explain(spark: SparkSession, sqlQuery: str, args: Arguments = None, **kwargs: Any) -> str:
-    """The pattern plans of a query followed by Spark's plan, as text; runs nothing."""
-    from sparkcep.session.inspection import explained
+    """The pattern plans of a query, followed by Spark's plan, as text. Arguments and errors are those of :func:`sql`.
+
+    It does not run the query, but planning may sample a large input.
+    """
+    from sparkcep.session.inspection.statements import explained
 
     return explained(spark, sqlQuery, args, kwargs)[0]

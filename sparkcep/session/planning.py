@@ -18,8 +18,8 @@ from sparkcep.planner.streaming.refusals import check_query
 from sparkcep.query import SOURCE, Navigation, PatternQuery, Scalar, quote, unescape
 from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.session.column_types import column_types
-from sparkcep.session.correlated_input import partitioned_by_outer
-from sparkcep.session.index_columns import index_columns
+from sparkcep.session.indexes.columns import index_columns
+from sparkcep.session.inputs.correlated import partitioned_by_outer
 from sparkcep.session.parameters import checked_lengths
 from sparkcep.session.plan_cache import PLANS, keep
 from sparkcep.settings import Settings

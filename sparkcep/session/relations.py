@@ -23,10 +23,10 @@ from sparkcep.planner.engines.shared.plan import SharedPlan
 from sparkcep.planner.plan import AnyPlan, StreamInput
 from sparkcep.query import PREFIX, SOURCE, unescape
 from sparkcep.session.analyzer import SparkAnalyzer
-from sparkcep.session.index_choice import Pruning
-from sparkcep.session.lost_executors import remember
-from sparkcep.session.spark_errors import located
-from sparkcep.session.stream_history import history
+from sparkcep.session.indexes.choice import Pruning
+from sparkcep.session.machine.lost_executors import remember
+from sparkcep.session.messages.spark_errors import located
+from sparkcep.session.streams.history import history
 from sparkcep.sql.rewriter import InputSql
 
 #: Spark cannot send TIME to Python; pyspark neither intervals of months, nor NULLs inside of others.

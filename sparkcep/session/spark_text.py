@@ -8,8 +8,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from sparkcep.releases import joins_literals
 from sparkcep.settings import flag
+from sparkcep.spark.releases import joins_literals
 from sparkcep.sql.lexicon import tokenize
 
 #: Spark's ConfigReader; what stands before the colon names where to look.

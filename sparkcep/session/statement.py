@@ -22,18 +22,17 @@ from sparkcep.planner.plan import AnyPlan
 from sparkcep.planner.pruning import PlanAsks
 from sparkcep.planner.remarks import remarks
 from sparkcep.query import PREFIX, unescape
-from sparkcep.releases import no_function_analysis
-from sparkcep.session.ahead import compile_ahead
 from sparkcep.session.analyzer import Arguments, SparkAnalyzer, SqlMethod
-from sparkcep.session.correlated_input import CorrelatedInput
-from sparkcep.session.index_choice import Pruning, prune
-from sparkcep.session.joined_input import joined_input, plain_names
-from sparkcep.session.no_rows import notes
-from sparkcep.session.outer_columns import input_by_outer
-from sparkcep.session.planning import OccurrencePlanner
-from sparkcep.session.relations import Relation, check, counted, relation_sql, with_facts, without_within
-from sparkcep.session.shared_forms import PlannedForm, explained, share, takes_part, unread
-from sparkcep.session.spark_errors import (
+from sparkcep.session.indexes.choice import Pruning, prune
+from sparkcep.session.inputs.correlated import CorrelatedInput
+from sparkcep.session.inputs.joined import joined_input, plain_names
+from sparkcep.session.inputs.outer_columns import input_by_outer
+from sparkcep.session.inputs.window_source import WindowedInput
+from sparkcep.session.inputs.windowed import windowed_input
+from sparkcep.session.inputs.windows import plan_windows, source_text
+from sparkcep.session.inspection.no_rows import notes
+from sparkcep.session.machine.ahead import compile_ahead
+from sparkcep.session.messages.spark_errors import (
     as_written,
     in_relation,
     is_of_rewritten_text,
@@ -41,16 +40,17 @@ from sparkcep.session.spark_errors import (
     of_filter,
     outer_reference,
 )
+from sparkcep.session.planning import OccurrencePlanner
+from sparkcep.session.relations import Relation, check, counted, relation_sql, with_facts, without_within
+from sparkcep.session.shared_forms import PlannedForm, explained, share, takes_part, unread
 from sparkcep.session.spark_text import as_spark_reads
-from sparkcep.session.stateful import check_readers, second_pattern
 from sparkcep.session.statement_settings import statement_settings
+from sparkcep.session.streams.stateful import check_readers, second_pattern
 from sparkcep.session.templates import Templates
-from sparkcep.session.views import plans_of_views
-from sparkcep.session.windowed_input import windowed_input
-from sparkcep.session.windowed_source import WindowedInput
-from sparkcep.session.windows import plan_windows, source_text
 from sparkcep.settings import Settings
-from sparkcep.spark_exceptions import condition_of
+from sparkcep.spark.exceptions import condition_of
+from sparkcep.spark.releases import no_function_analysis
+from sparkcep.spark.views import plans_of_views
 from sparkcep.sql.commands import Explain, TemporaryView, classify
 from sparkcep.sql.function import read_function
 from sparkcep.sql.misplaced import misplaced
@@ -61,7 +61,7 @@ from sparkcep.sql.statement import RULE_FUNCTIONS, OccurrenceKind, PatternOccurr
 from sparkcep.sql.windows.parser import WindowSyntax
 
 if TYPE_CHECKING:
-    from sparkcep.session.rule_sets import RuleSetResult
+    from sparkcep.session.rules.run import RuleSetResult
 
 T = TypeVar("T")
 
@@ -111,10 +111,10 @@ def run_statement(
     if (function := read_function(statement)) is not None and not explain_only:
         if why := no_function_analysis():
             raise PatternAnalysisError(
-                "CEP_FUNCTION_RELEASE", f"There can be no pattern function here: {why}.",
+                "CEP_FUNCTION_RELEASE", f"Pattern functions are not available here: {why}.",
                 text=statement.text, position=statement.tokens[0].start,
             )  # fmt: skip
-        from sparkcep.session.functions import create_function  # needs what is asked for above
+        from sparkcep.session.functions.pattern_functions import create_function  # needs what is asked for above
 
         return create_function(spark, plain, statement, function, statement_settings(spark, get)), None
     if not (statement.forms or statement.templates):
@@ -373,7 +373,7 @@ class StatementExecution:
 
     def run_call(self, form: PatternOccurrence) -> None:
         """Put the rows of a table function in its place."""
-        from sparkcep.session.index_functions import run_table_function
+        from sparkcep.session.indexes.functions import run_table_function
 
         def evaluate(start: int, end: int) -> Any:
             return self.analyzer.run(f"SELECT {self.rewriter.render(start, end)}").collect()[0][0]
@@ -389,7 +389,7 @@ class StatementExecution:
 
     def run_rule_set(self, form: PatternOccurrence, evaluate: Callable[[int, int], Any]) -> None:
         """Put the matches of a rule set, or its report, in the place of the call."""
-        from sparkcep.session.rule_sets import run_rule_set
+        from sparkcep.session.rules.run import run_rule_set
 
         found = self.blamed(lambda: run_rule_set(self.analyzer, self.rewriter, self.statement, form, evaluate))
         if self.runs and form.keyword.upper == "PATTERN_RULES":
@@ -517,7 +517,7 @@ class StatementExecution:
 
         lines = ["  Actual:", f"    input: {size(relation.given)}"]
         if unbounded := without_within(self.analyzer, relation.plan, relation.given):
-            lines.append(f"    WITHIN is NULL in {unbounded:,} rows, where no match begins")
+            lines.append(f"    WITHIN is NULL in {unbounded:,} rows, where no match starts")
         if relation.pruning.frame is not None:
             lines.append(f"    read through the index: {size(relation.source)}")
         # Counted before anything is timed, which neither compiles kernels nor reads cold files then.

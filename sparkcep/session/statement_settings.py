@@ -9,8 +9,8 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from sparkcep import settings
-from sparkcep.releases import no_arrow_functions
-from sparkcep.session.own_aggregates import with_aggregates
+from sparkcep.session.functions.own_aggregates import with_aggregates
+from sparkcep.spark.releases import no_arrow_functions
 
 
 def statement_settings(spark: SparkSession, get: Callable[[str, str], Any]) -> settings.Settings:

@@ -18,67 +18,47 @@ def ends_where(s: Statement, i: int) -> bool:
 
 
 def conjuncts(s: Statement, at: int) -> list[Range]:
-    """Token ranges between the ANDs of the condition that begins at a token, which is one range where an OR binds its
-    parts: the AND of a BETWEEN, and those inside of a CASE or parentheses, are none of them."""
-    out: list[Range] = []
-    begin = i = at
-    cases = betweens = 0
-    alternatives = False
-    while not ends_where(s, i):
-        word = s.word(i)
-        if word == "CASE":
-            cases += 1
-        elif word == "END" and cases:
-            cases -= 1
-        elif not cases:
-            alternatives |= word == "OR"
-            betweens += word == "BETWEEN"
-            if word == "AND" and betweens:
-                betweens -= 1
-            elif word == "AND":
-                out.append((begin, i))
-                begin = i + 1
-        i = s.pairs.get(i, i) + 1 if s.operator(i) == "(" else i + 1
-    out.append((begin, i))
-    return [(at, i)] if alternatives else [(a, b) for a, b in out if b > a]
+    """Token ranges between the outermost ANDs of the condition that begins at a token, up to the end of its WHERE; see
+    :func:`_cut`."""
+    end = at
+    while not ends_where(s, end):
+        end = s.pairs.get(end, end) + 1 if s.operator(end) == "(" else end + 1
+    return [(a, b) for a, b in _cut(s, at, end) if b > a]
 
 
-def split_conjuncts(statement: Statement, low: int, high: int) -> list[Range]:
-    """The operands of the outermost ANDs of a condition; one range where an OR binds looser."""
+def split_conjuncts(s: Statement, low: int, high: int) -> list[Range]:
+    """The operands of the outermost ANDs of a condition, those in parentheses around ANDs as well."""
     while (
-        statement.operator(low) == "("
-        and statement.pairs.get(low) == high - 1
-        and not statement.opens_subquery(low)
-        and high - low > 2
-    ):
+        s.operator(low) == "(" and s.pairs.get(low) == high - 1 and not s.opens_subquery(low) and high - low > 2
+    ):  # fmt: skip
         low, high = low + 1, high - 1
+    parts = _cut(s, low, high)
+    if len(parts) == 1:
+        return parts
+    return [p for a, b in parts for p in (split_conjuncts(s, a, b) if b > a else [(a, b)])]
+
+
+def _cut(s: Statement, low: int, high: int) -> list[Range]:
+    """A range cut at its ANDs; one range where an OR, or the body of a lambda function, binds its parts. The AND of a
+    BETWEEN, and those inside of a CASE or parentheses, are none of them."""
     parts: list[Range] = []
-    between = cases = 0
     start = i = low
+    betweens = cases = 0
     while i < high:
-        if statement.operator(i) == "(":
-            i = statement.pairs.get(i, high)
-        word = statement.word(i)
-        if statement.operator(i) == "->":
-            return [(low, high)]
+        word = s.word(i)
         if word == "CASE":
             cases += 1
         elif word == "END":
             cases -= 1
-        elif cases == 0 and word == "BETWEEN":
-            between += 1
-        elif cases == 0 and word == "OR":
+        elif s.operator(i) == "->" or (word == "OR" and not cases):
             return [(low, high)]
-        elif cases == 0 and word == "AND":
-            if between:
-                between -= 1
-            else:
-                parts.append((start, i))
-                start = i + 1
-        i += 1
-    if cases:  # a column named end or case: better whole than cut in the wrong place
-        return [(low, high)]
-    parts.append((start, high))
-    if len(parts) == 1:
-        return parts
-    return [p for a, b in parts for p in (split_conjuncts(statement, a, b) if b > a else [(a, b)])]
+        elif word == "BETWEEN" and not cases:
+            betweens += 1
+        elif word == "AND" and not cases and betweens:
+            betweens -= 1
+        elif word == "AND" and not cases:
+            parts.append((start, i))
+            start = i + 1
+        i = s.pairs.get(i, high) + 1 if s.operator(i) == "(" else i + 1
+    # A column named case or end: better whole than cut in the wrong place.
+    return [(low, high)] if cases else [*parts, (start, high)]

@@ -52,7 +52,7 @@ class LogColumns:
             if self.is_column(name):
                 continue
             if is_setting and not needed:
-                self.notes.append(f"{key} is passed over, since the input has no column {name}")
+                self.notes.append(f"{key} is ignored, as the input has no column {name}")
                 return ()
             raise self.unresolved(key, name)
         if role == "time" and names and re.match("string|(var)?char", self.type_of(names[0])):

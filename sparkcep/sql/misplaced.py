@@ -76,7 +76,7 @@ def misplaced(statement: Statement) -> SparkCepError | None:
             if level.selected:
                 return PatternParseError(
                     "CEP_MISPLACED_PATTERN",
-                    "A pattern block begins with FROM; it cannot follow a SELECT list.",
+                    "A pattern block starts with FROM; it cannot follow a SELECT list.",
                     text=statement.text,
                     position=token.start,
                     hint="write FROM t ... PATTERN ... RETURN ..., or SELECT ... FROM (FROM t ... PATTERN ...) m",

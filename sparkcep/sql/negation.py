@@ -45,7 +45,7 @@ def negation_fault(root: Pattern) -> NegationFault | None:
             return NegationFault("A negation cannot be negated itself.", "leave both out", negation.position)
         if can_be_empty(negation.item):
             return NegationFault(
-                "A negated pattern that may be empty stands everywhere, so nothing could match.",
+                "The negated pattern can be empty, so it occurs everywhere and nothing can match.",
                 "write !B for !B*",
                 negation.position,
             )

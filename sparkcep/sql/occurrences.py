@@ -47,13 +47,6 @@ def read_statement(text: str) -> Statement:
     return statement
 
 
-def _called(word: str) -> OccurrenceKind | None:
-    """What a function is whose name, in upper case, stands where a relation may; None for Spark's own."""
-    if word in TABLE_FUNCTIONS:
-        return OccurrenceKind.CALL
-    return OccurrenceKind.TEMPLATE if word.lower() in TEMPLATES else None
-
-
 @dataclass(slots=True)
 class _Level:
     """A token range to scan, with the index at which it is known to read a relation, if it is."""
@@ -129,7 +122,7 @@ class _Scanner:
             elif word == "MATCH_RECOGNIZE" and relation is not None and relation < i and self.is_clause(i):
                 i = self.clause(i, relation, inner)
                 continue
-            elif relation in (i, i - (s.word(i - 1) == "LATERAL")) and i + 1 in s.pairs and (kind := _called(word)):
+            elif relation in (i, i - (s.word(i - 1) == "LATERAL")) and i + 1 in s.pairs and (kind := self.called(i)):
                 i = self.call(i, kind, inner)
                 continue
             elif word in _ENDS_RELATION or (word == "USING" and not self.is_merge):
@@ -163,6 +156,18 @@ class _Scanner:
         )
         self.levels.append(_Level(i + 2, close, scopes))
         return close + 1
+
+    def called(self, i: int) -> OccurrenceKind | None:
+        """What the function at a token is, which stands where a relation may; None for Spark's own and a user's."""
+        s, word = self.s, self.s.word(i)
+        if word in TABLE_FUNCTIONS:
+            return OccurrenceKind.CALL
+        if word.lower() not in TEMPLATES:
+            return None
+        inside = range(i + 2, s.pairs[i + 1])
+        # A user may have a function of so common a name.
+        own = word in ("FUNNEL", "FUNNEL_STEPS") and not any(s.word(k) in ("ARRAY", "STEPS", "EVENT") for k in inside)
+        return None if own else OccurrenceKind.TEMPLATE
 
     def call(self, i: int, kind: OccurrenceKind, scopes: Scopes) -> int:
         """Note the call of a function of ours at a token; gives the token behind it."""

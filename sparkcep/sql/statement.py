@@ -17,7 +17,7 @@ _PATTERN_WORD = re.compile(r"pattern(?<!\wpattern)\b")
 RULE_FUNCTIONS = ("PATTERN_RULES", "PATTERN_RULE_ERRORS")
 TABLE_FUNCTIONS = ("PATTERN_STATISTICS", "PATTERN_CONTINUATIONS", *RULE_FUNCTIONS)
 #: How the names of templates begin, which stand there too.
-TEMPLATE_PREFIXES = ("declare_", "allen_")
+TEMPLATE_PREFIXES = ("declare_", "allen_", "funnel")
 
 
 def mentions_pattern(text: str) -> bool:

@@ -108,7 +108,7 @@ class _Reader:
             elif named:
                 raise self.error(
                     "UNEXPECTED_POSITIONAL_ARGUMENT",
-                    f"{self.function} has a positional argument behind a named one.", token.start,
+                    f"{self.function} has a positional argument after a named one.", token.start,
                 )  # fmt: skip
             elif number >= len(self.parameters):
                 raise self.error(

@@ -59,7 +59,7 @@ class Environments:
 
     def age(self, python: Path) -> None:
         """Give the installed package another version."""
-        file = packages(python) / "sparkcep" / "__init__.py"
+        file = packages(python) / "sparkcep" / "version.py"
         file.write_text(file.read_text().replace('__version__ = "', '__version__ = "0.0.1+was.'))
 
     def thin(self, python: Path) -> None:

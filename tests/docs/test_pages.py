@@ -16,7 +16,7 @@ from docs_tools.pages import DOCS, differs, run, steps
 from ..conftest import IS_CONNECT
 
 #: Pages with code that tests of their own run, since it needs more than a session: streams, notebooks, measurements.
-ELSEWHERE = {"benchmarks.md", "index.md", "notebooks_and_dbt.md", "pictures.md", "streaming.md"}
+ELSEWHERE = {"benchmarks.md", "notebooks_and_dbt.md", "pictures.md", "streaming.md"}
 #: A month of flights; and pages of recipes, which are alike.
 LONG = {f"tutorial/{p}.md" for p in ("1_load_and_look", "2_first_pattern", "4_count_and_index")} | {
     f"cookbook/{p}.md" for p in ("customers", "processes", "series")

@@ -9,10 +9,11 @@ import numpy as np
 import pyarrow as pa
 
 from sparkcep.exec.arrays import Ints
+from sparkcep.exec.conditions.condition_set import ConditionSet
 from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.rows.matcher import Batch, Matcher
 from sparkcep.exec.engines.rows.program import compile_pattern
-from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec
+from sparkcep.exec.engines.rows.spec import MatchSpec
 from sparkcep.exec.engines.rows.tables import NEVER
 from sparkcep.exec.kernels.rows import rows as kernel
 from sparkcep.pattern import Pattern

@@ -50,10 +50,10 @@ ENGINES: dict[str, tuple[ModuleType, tuple[str, ...]]] = {
     "rows, open ends": (test_open_ends, ("test_masks",)),
     "rows, in pieces": (test_rows_layout, ("test_pieces_give_what_the_whole_gives",)),
     "runs": (test_runs_equal_reference, ("test_any_case", "test_patterns", "test_conditions")),
-    "runs, search": (test_runs_equal_reference, ("test_the_search_for_what_the_kernel_lacks",)),
+    "runs, called back": (test_runs_equal_reference, ("test_conditions_that_the_kernel_calls_back_for",)),
     "what took nothing": (
         test_variables_that_took_nothing,
-        ("test_by_the_kernel", "test_by_the_search", "test_other_strategies", "test_trends", "test_imprecise_times",
+        ("test_by_the_kernel", "test_by_the_reference", "test_other_strategies", "test_trends", "test_imprecise_times",
          "test_both_sides_of_and"),
     ),
     "runs, collapsed": (test_collapsed, ("test_candidates",)),

@@ -15,9 +15,9 @@ from sparkcep.exec.conditions.columns import (
     value,
 )
 from sparkcep.exec.conditions.python_values import python_values
-from sparkcep.exec.engines.rows.spec import BITS_PER_WORD
 from sparkcep.exec.engines.runs.spec import Check, RunSpec
 from sparkcep.exec.engines.runs.tables import interval
+from sparkcep.exec.masks import BITS_PER_WORD
 from sparkcep.expr.typing_pass import Typing
 
 from .reference_runs import Path, ReferenceCase, ReferenceCondition

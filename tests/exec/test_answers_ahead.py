@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 from sparkcep.errors import SparkCepError
 from sparkcep.exec.batch import Batch
+from sparkcep.exec.conditions.condition_set import ConditionSet
 from sparkcep.exec.conditions.external import Foresight
 from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.rows.matcher import Matcher
 from sparkcep.exec.engines.rows.program import compile_pattern
-from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec
+from sparkcep.exec.engines.rows.spec import MatchSpec
 from sparkcep.expr.nodes import Call, Constant, Expression, Load, NavigationSlot
 from sparkcep.expr.types import BIGINT, INT
 from sparkcep.query import RowsPerMatch, SkipMode

@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 
 from sparkcep.errors import SparkCepError
 from sparkcep.exec.batch import NOTHING_REACHED, Batch
+from sparkcep.exec.conditions.condition_set import ConditionSet
 from sparkcep.exec.engines.rows.matcher import Matcher
 from sparkcep.exec.engines.rows.program import AT_END
-from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec, OutputSlot
+from sparkcep.exec.engines.rows.spec import MatchSpec
 from sparkcep.exec.kernels.rows import rows as kernel
+from sparkcep.exec.shape import OutputSlot
 from sparkcep.expr.nodes import Call, Load, NavigationSlot, NumberSlot
 from sparkcep.expr.types import BIGINT
 from sparkcep.pattern import Alternation, Concatenation, Pattern, Quantified, Variable, variables

@@ -12,8 +12,8 @@ from hypothesis import event, given, reject
 from hypothesis import strategies as st
 
 from sparkcep.errors import SparkCepError
+from sparkcep.exec.conditions.condition_set import ConditionSet
 from sparkcep.exec.conditions.programs import CallsBack
-from sparkcep.exec.engines.rows.spec import ConditionSet
 from sparkcep.exec.kernels.conditions import functions
 from sparkcep.expr.nodes import AggregateSlot, Call, Constant, Expression, Load, NavigationSlot, NumberSlot, RowValue
 from sparkcep.expr.types import BIGINT, DOUBLE, FLOAT, INT, NotCompilable, Type

@@ -18,9 +18,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sparkcep.exec.conditions.condition_set import ConditionSet
 from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.rows.program import compile_pattern
-from sparkcep.exec.engines.rows.spec import ConditionSet
 from sparkcep.expr.nodes import (
     AggregateSlot,
     Call,

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.batch import Batch
-from sparkcep.exec.engines.rows.spec import BITS_PER_WORD
 from sparkcep.exec.engines.trends.engine import trend_matcher
+from sparkcep.exec.masks import BITS_PER_WORD
 from sparkcep.exec.shape import batch_of
 from sparkcep.pattern import Conjunction, Pattern, Variable, children
 from sparkcep.planner.engines.trends.conjunction import ConjunctionPlanner

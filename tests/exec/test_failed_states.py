@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparkcep.exec.conditions.compiler import compile_conditions
+from sparkcep.exec.conditions.condition_set import ConditionSet
 from sparkcep.exec.conditions.lookback import Lookback
 from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.rows.matcher import Batch, Matcher
 from sparkcep.exec.engines.rows.program import compile_pattern
-from sparkcep.exec.engines.rows.spec import ConditionSet
 from sparkcep.exec.kernels.rows import memo
 from sparkcep.expr.nodes import LABEL_COLUMN, AggregateSlot, Call, Constant, Load, NavigationSlot, RowValue
 from sparkcep.expr.types import BIGINT, INT, STRING

@@ -11,9 +11,9 @@ import pytest
 
 from sparkcep.errors import LimitError, SparkCepError
 from sparkcep.exec.arrays import rank_strings
+from sparkcep.exec.conditions.condition_set import ConditionSet
 from sparkcep.exec.engines.rows.matcher import Matcher
 from sparkcep.exec.engines.rows.program import compile_pattern
-from sparkcep.exec.engines.rows.spec import ConditionSet
 from sparkcep.exec.kernels.rows.rows import NUMBER, match_partitions
 from sparkcep.expr.nodes import Call, Constant, Expression, Load, NavigationSlot
 from sparkcep.expr.types import Type, parse_type

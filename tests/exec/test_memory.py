@@ -19,7 +19,7 @@ from sparkcep.exec.memory import Budget, bytes_of
 from sparkcep.exec.reports import RowsReport
 from sparkcep.exec.shape import OperatorColumns
 from sparkcep.settings import read
-from sparkcep.task_memory import LEAST, UNTOLD, WORKER, task_memory
+from sparkcep.spark.task_memory import LEAST, UNTOLD, WORKER, task_memory
 
 from .run_engine import run_case
 from .run_strategies import RunCase, run_cases

@@ -14,11 +14,13 @@ from hypothesis import strategies as st
 
 from sparkcep.errors import SparkCepError
 from sparkcep.exec.batch import NOTHING_REACHED
+from sparkcep.exec.conditions.condition_set import ConditionSet
 from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.rows.matcher import Batch, Matcher, Resume
 from sparkcep.exec.engines.rows.program import compile_pattern
-from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec, OutputSlot
+from sparkcep.exec.engines.rows.spec import MatchSpec
 from sparkcep.exec.kernels.rows import rows as kernel
+from sparkcep.exec.shape import OutputSlot
 from sparkcep.expr.nodes import Call, Constant, Load, NavigationSlot
 from sparkcep.expr.types import BIGINT, INT
 from sparkcep.pattern import Concatenation, Pattern, Quantified, Variable, variables

@@ -11,13 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparkcep.errors import SparkCepError
+from sparkcep.exec.conditions.condition_set import ConditionSet
 from sparkcep.exec.engines.rows.engine import RowsEngine
 from sparkcep.exec.engines.rows.program import compile_pattern
 from sparkcep.exec.engines.rows.ranges import ChainSelector, RangeMatcher
-from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec, OutputSlot
+from sparkcep.exec.engines.rows.spec import MatchSpec
 from sparkcep.exec.layouts.rows import RowsBody
 from sparkcep.exec.reports import RowsReport
-from sparkcep.exec.shape import CURRENT_ROW, SELF_ROW, Gather, OperatorColumns, Ranges, Within
+from sparkcep.exec.shape import CURRENT_ROW, SELF_ROW, Gather, OperatorColumns, OutputSlot, Ranges, Within
 from sparkcep.expr.nodes import AggregateSlot, Call, Load, NavigationSlot, RowValue
 from sparkcep.expr.types import BIGINT
 from sparkcep.pattern import Concatenation, Pattern, Variable

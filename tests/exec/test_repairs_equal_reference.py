@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from sparkcep.exec.automaton import compile_automaton
 from sparkcep.exec.batch import Batch
+from sparkcep.exec.conditions.condition_set import ConditionSet
 from sparkcep.exec.engines.non_answers.repairer import Repairer
 from sparkcep.exec.engines.non_answers.spec import Bound, Repair
-from sparkcep.exec.engines.rows.spec import ConditionSet
 from sparkcep.exec.engines.runs.spec import Check, RunSpec
 from sparkcep.exec.kernels.non_answers.repair import repair_partitions
 from sparkcep.expr.nodes import Call, Load, NavigationSlot

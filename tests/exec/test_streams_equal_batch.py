@@ -13,8 +13,9 @@ from hypothesis import assume, given, reject
 from hypothesis import strategies as st
 
 from sparkcep.errors import PatternAnalysisError, SparkCepError
+from sparkcep.exec.conditions.condition_set import ConditionSet
 from sparkcep.exec.engines.rows.program import compile_pattern
-from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec
+from sparkcep.exec.engines.rows.spec import MatchSpec
 from sparkcep.exec.kernels.rows.output import WAITING
 from sparkcep.exec.ordering import SortField
 from sparkcep.exec.shape import SELF_ROW, Gather, OperatorColumns, Within

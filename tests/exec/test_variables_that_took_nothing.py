@@ -20,11 +20,11 @@ from hypothesis import strategies as st
 
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.batch import Batch
-from sparkcep.exec.engines.rows.spec import BITS_PER_WORD
 from sparkcep.exec.engines.runs.matcher import RunMatcher
 from sparkcep.exec.engines.trends.engine import trend_matcher
 from sparkcep.exec.engines.trends.enumeration import EnumeratingMatcher
 from sparkcep.exec.engines.trends.matcher import TrendMatcher
+from sparkcep.exec.masks import BITS_PER_WORD
 from sparkcep.exec.shape import batch_of
 from sparkcep.pattern import Concatenation, Negation, Pattern, children
 from sparkcep.planner.engines.trends.conjunction import ConjunctionPlanner

@@ -12,14 +12,15 @@ import pyarrow as pa
 import pytest
 
 import sparkcep
+from sparkcep.exec.conditions.condition_set import ConditionSet
 from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.rows.matcher import Batch, Matcher
-from sparkcep.exec.engines.rows.spec import ConditionSet, OutputSlot
+from sparkcep.exec.shape import OutputSlot
 from sparkcep.expr.nodes import AggregateSlot, Call, Constant, Load, RowValue
 from sparkcep.expr.types import DOUBLE, STRING
 from sparkcep.pattern import Concatenation, Quantified, Variable
 from sparkcep.query import RowsPerMatch, SkipMode
-from sparkcep.session.warmup import ENTRIES, warm_up
+from sparkcep.session.machine.warmup import ENTRIES, warm_up
 
 from .helpers import make_spec
 
@@ -62,6 +63,6 @@ def test_second_process_compiles_nothing() -> None:
     """This process fills the cache; a fresh cache would cost a minute of compilation more."""
     warm_up()
     root = str(Path(sparkcep.__file__).parents[1])
-    command = [sys.executable, "-c", "from sparkcep.session.warmup import warm_up; print(warm_up())"]
+    command = [sys.executable, "-c", "from sparkcep.session.machine.warmup import warm_up; print(warm_up())"]
     second = subprocess.run(command, env={**os.environ, "PYTHONPATH": root}, check=True, capture_output=True, text=True)
     assert int(second.stdout) == 0

@@ -10,9 +10,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sparkcep.errors import SparkCepError
+from sparkcep.exec.conditions.condition_set import ConditionSet
 from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.rows.matcher import Matcher
-from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec
+from sparkcep.exec.engines.rows.spec import MatchSpec
 from sparkcep.exec.kernels.rows import rows as kernel
 from sparkcep.exec.kernels.rows.output import CURRENT
 from sparkcep.expr.nodes import Call, Load, NavigationSlot

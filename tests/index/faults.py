@@ -232,7 +232,7 @@ def close(world: World) -> None:
 
 def main(count: int, seed: int, kinds: list[str]) -> int:
     import sparkcep
-    from sparkcep.session.local import local_session
+    from sparkcep.session.machine.local import local_session
 
     from .fault_kinds import KINDS
 

@@ -17,8 +17,8 @@ from pathlib import Path
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 import sparkcep
-from sparkcep.session.java import ensure_java
-from sparkcep.session.local import local_session
+from sparkcep.session.machine.java import ensure_java
+from sparkcep.session.machine.local import local_session
 
 from ..conftest import IS_CONNECT
 from ..quick import QUICK

@@ -198,7 +198,7 @@ def test_killed_while_spark_writes(spark: SparkSession, tmp_path: Path) -> None:
     create(spark, "writing", LOG[:3])
     place = catalog.locate(spark, "writing")
     text = f"""
-        from sparkcep.session.local import local_session
+        from sparkcep.session.machine.local import local_session
         from sparkcep import index
         spark = local_session("local[2]", None, {{"spark.sparkcep.index.path": {str(Path(place.uri).parent)!r}}})
         rows = spark.sql("SELECT concat('k', id % 4000) AS c, timestamp_seconds(id) AS ts, 0 AS p,"

@@ -13,8 +13,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 import sparkcep
 from sparkcep import index
+from sparkcep.lineage.from_plan import origins
 from sparkcep.settings import INDEX, INDEX_ACCESS_PATH
-from sparkcep.spark_lineage import origins
 
 from ..conftest import IS_CONNECT
 

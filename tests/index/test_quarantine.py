@@ -87,7 +87,7 @@ def test_events_without_a_type_do_not_matter_where_no_condition_lets_them_throug
     text = told(spark, SEQUENCE.format(f"parquet.`{folder}`"))
     assert re.search("1 rows set aside .* have no type, and events without one change nothing here", text)
     assert re.search("estimated for 2 cores: activities .*, sequences .*, source .*, without the index", text)
-    monkeypatch.setattr("sparkcep.session.index_choice.known_cores", lambda spark: None)
+    monkeypatch.setattr("sparkcep.session.indexes.choice.known_cores", lambda spark: None)
     text = told(spark, SEQUENCE.format(f"parquet.`{folder}`"))
     assert "estimated for 2 cores (assumed, since the session does not tell): " in text
     text = told(spark, CLAUSE.format(f"parquet.`{folder}`"))

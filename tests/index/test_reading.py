@@ -259,7 +259,7 @@ def test_readings_differ() -> None:
     assert difference(plain, plain) == ""
     assert difference(plain, plain | {"format": "json"}) == "its format is json, indexed as csv"
     assert difference(plain, plain | {"columns": [["a", "string", {}]]}) == "column a is string, indexed as int"
-    assert difference(plain, None) == "nothing tells how the source is read"
+    assert difference(plain, None) == "how the source is read is unknown"
     wider = {"columns": [["b", "int", {}], ["a", "int", {}]]}
     assert difference(plain, plain | wider) == "its columns are b, a, indexed as a"
     stored = plain | {"format": "parquet"}

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from sparkcep.sql.asked import Asked, asked, columns_read
+from sparkcep.lineage.text_filters import Asked, asked, columns_read
 
 
 def shown(test: Asked) -> str:
-    if test.either:
-        return " or ".join(map(shown, test.either))
-    return f"{'.'.join(test.column)} {test.operator} {' '.join(test.constants)}"
+    column, comparison = test
+    if comparison.either:
+        return " or ".join(shown((column, side)) for side in comparison.either)
+    return f"{'.'.join(column)} {comparison.operator} {' '.join(comparison.values)}"
 
 
 @pytest.mark.parametrize(

@@ -117,7 +117,10 @@ def test_refused_patterns(text: str, error_class: str, before: str) -> None:
         ("SEQ(A a, B b) WITIN 5", "did you mean WITHIN?"),
         ("SEQ(A a, B b) RETRUN a.x", "did you mean RETURN?"),
         ("A a WHER a.x = 3", "did you mean WHERE?"),
-        ("SEQ(A a, B b) m", "an alias of the result stands behind parentheses around the block"),
+        (
+            "SEQ(A a, B b) m",
+            "leave it out; to name the result, put parentheses around the block and the alias after them",
+        ),
     ],
 )
 def test_misspelt_keywords_are_recognised(text: str, hint: str) -> None:

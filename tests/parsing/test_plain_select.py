@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sparkcep.sql.plain_select import NotPlain, Select, plain_select
+from sparkcep.lineage.plain_select import NotPlain, Select, plain_select
 
 
 def shown(select: Select) -> str:

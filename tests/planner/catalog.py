@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.settings import read
-from sparkcep.spark_plan import CHAR_METADATA
+from sparkcep.spark.plan import CHAR_METADATA
 
 CATALOG = "spark_catalog"
 _TYPES: dict[str, T.DataType] = {

@@ -28,7 +28,7 @@ from sparkcep.index.storage import Location
 from sparkcep.index.storage_errors import damaged
 from sparkcep.index.tables import MICROSECONDS, Definition, Options, Source
 from sparkcep.planner.pruning import PlanAsks
-from sparkcep.session.index_choice import Pruning, prune
+from sparkcep.session.indexes.choice import Pruning, prune
 from sparkcep.settings import INDEX, INDEX_ACCESS_PATH, INDEX_CASES
 from sparkcep.sql.rewriter import InputSql
 
@@ -186,8 +186,8 @@ def pruned(
     frame = now.table(table) if table is not None else Frame(schema(columns))
     plan = planned(head + pattern, {f.name: LOG.get(f.name, "string") for f in frame.schema.fields})
     with (
-        patch("sparkcep.session.index_choice.catalog.known", lambda spark: found),
-        patch("sparkcep.session.index_choice.Reader", reader),
+        patch("sparkcep.session.indexes.choice.catalog.known", lambda spark: found),
+        patch("sparkcep.session.indexes.choice.Reader", reader),
         patch.dict(os.environ, {"SPARK_CONNECT_MODE_ENABLED": "1"}),  # columns need no JVM
     ):
         own = analyzer(now)

@@ -66,7 +66,7 @@ REFUSED = [
     (HEAD + "PATTERN SEQ(A* a[], B? b)", "an empty match needs no event"),
     (HEAD.replace("case_id", "pos") + "PATTERN SEQ(A a, B b)", "matches are not inside of one case_id"),
     (CLAUSE.format("PATTERN (A*)"), "an empty match needs no event"),
-    (UNMATCHED.format("PATTERN (A B)"), "rows outside of matches are asked for"),
+    (UNMATCHED.format("PATTERN (A B)"), "the result has rows outside of matches"),
 ]  # fmt: skip
 
 

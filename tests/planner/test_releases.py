@@ -9,9 +9,10 @@ import pyarrow as pa
 import pytest
 from pyspark.errors import AnalysisException
 
-from sparkcep import SparkCepError, releases
+from sparkcep import SparkCepError
 from sparkcep.errors import PatternWarning, error_behind
-from sparkcep.spark_exceptions import condition_of, contexts, fragments, message, reason, sentence
+from sparkcep.spark import releases
+from sparkcep.spark.exceptions import condition_of, contexts, fragments, message, reason, sentence
 
 
 @pytest.fixture(autouse=True)

@@ -78,7 +78,7 @@ PREFILTERS = [
         "no variable that every match needs has a condition on one row",
     ),
     (CLAUSE.format("m", "MEASURES A.x AS m PATTERN (A*) DEFINE A AS x = 1"), False,
-        "rows outside of matches, or empty matches, are asked for"),
+        "the result has rows outside of matches, or empty matches"),
 ]  # fmt: skip
 
 

@@ -12,11 +12,11 @@ from pyspark.sql.connect.dataframe import DataFrame as ConnectFrame
 from pyspark.sql.connect.plan import Read
 from pyspark.sql.types import StructType
 
-from sparkcep.origin import Origin
+from sparkcep.lineage.comparisons import Comparison
+from sparkcep.lineage.from_text import text_origin, text_tests
+from sparkcep.lineage.origin import Origin
+from sparkcep.lineage.text_steps import NotTold
 from sparkcep.query import SOURCE
-from sparkcep.session.text_lineage import text_origin, text_tests
-from sparkcep.session.text_steps import NotTold
-from sparkcep.spark_filters import Comparison
 
 from .catalog import Frame, Session, Table, View, analyzer, as_frame, schema
 
@@ -113,7 +113,7 @@ def read(
     fields = [schema(typed(own)).fields[0] for own in columns.split()]  # names may be there twice
     frame = as_frame(Frame(StructType(fields), files))
     names = wanted.split() or [field.name for field in fields]
-    return text_origin(analyzer(spark or session(), **frames), frame, text, names, predicates)[0]
+    return text_origin(analyzer(spark or session(), **frames).as_statement, frame, text, names, predicates)[0]
 
 
 def carried(origin: Origin, columns: str) -> str:
@@ -312,7 +312,7 @@ def test_what_the_pattern_asks_of_its_input(predicates: list[str], expected: str
 
 def test_what_the_pattern_asks_of_a_table() -> None:
     frame = Frame(schema({"k": "string", "v": "int", "e": "char(3)"}))
-    tests = text_tests(analyzer(session()), as_frame(frame), ["v < 3 AND e = 'a'", "k > 'b' OR k = 'a'"])
+    tests = text_tests(analyzer(session()).as_statement, as_frame(frame), ["v < 3 AND e = 'a'", "k > 'b' OR k = 'a'"])
     assert told(tests) == "v < 3; k (> b or = a)"
 
 
@@ -344,7 +344,7 @@ REFUSED = [
     ("SELECT * FROM untold", "Spark does not tell the text of the view spark_catalog.one.untold"),
     ("SELECT * FROM evolving", "the view spark_catalog.one.evolving has columns or collations of its own kind"),
     ("SELECT * FROM collated", "the view spark_catalog.one.collated has columns or collations of its own kind"),
-    ("SELECT * FROM doubled", "the columns of the view spark_catalog.one.doubled are not told apart"),
+    ("SELECT * FROM doubled", "the columns of the view spark_catalog.one.doubled are ambiguous"),
     ("SELECT * FROM by_patterns", "names in the view spark_catalog.one.by_patterns are patterns of names"),
     ("SELECT * FROM nowhere", "Spark does not tell where names in the view spark_catalog.one.nowhere are looked up"),
     ("SELECT * FROM of_the_session", "session.mine may be in another catalog"),
@@ -468,7 +468,7 @@ FRAMES: list[tuple[Callable[[Any], Any], str, str]] = [
     (lambda log: log.withColumnRenamed("e", "kind").withColumn("w", F.col("v")), "k t p kind v d w:int",
      "k t p kind=e v d w=v"),
     (lambda log: log.withColumn("k", F.upper("k")), ALL, "t p e v d"),
-    (lambda log: log.withColumn("K", F.upper("k")), ALL, "a DataFrame with columns that are not told apart"),
+    (lambda log: log.withColumn("K", F.upper("k")), ALL, "a DataFrame with ambiguous columns"),
     (lambda log: log.withColumnRenamed("E", "kind"), ALL, "a DataFrame with E renamed"),
     (lambda log: log.groupBy("k").count(), "k", "a DataFrame with aggregate"),
     (lambda log: log.union(log), ALL, "a DataFrame with set_op"),

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from sparkcep import index
 from sparkcep.errors import SparkCepError, error_behind
-from sparkcep.releases import RELEASE
+from sparkcep.spark.releases import RELEASE
 
 from ..conftest import IS_CONNECT, configured
 from .write import CONFIGURATION, FILES, PLACE, STREAMS, WRITTEN, batch, replace, run, views, write_file

@@ -6,7 +6,8 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from sparkcep.spark_filters import Comparison, asked_by_column, bounds, let_through
+from sparkcep.lineage.comparisons import Comparison, bounds, let_through
+from sparkcep.lineage.plan_filters import asked_by_column
 
 from ..conftest import IS_CONNECT
 

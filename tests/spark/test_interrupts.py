@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from sparkcep.cli.notebook import run_cell
 from sparkcep.cli.shell import Shell
-from sparkcep.session.interrupts import Interrupted, interruptible
+from sparkcep.session.machine.interrupts import Interrupted, interruptible
 
 #: Hours of work in tasks that look up now and then.
 LONG = "SELECT count(*) AS n FROM range(1000000000000) WHERE id % 7 = id % 11 + 8"

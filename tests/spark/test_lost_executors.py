@@ -14,8 +14,8 @@ from pyspark.sql import SparkSession
 
 import sparkcep
 from sparkcep.errors import error_behind
-from sparkcep.session import lost_executors
-from sparkcep.spark_plan import is_remote
+from sparkcep.session.machine import lost_executors
+from sparkcep.spark.plan import is_remote
 
 from ..processes import PROC, workers
 
@@ -108,7 +108,7 @@ def test_disable_takes_the_patch_back(spark: SparkSession) -> None:
 
         name = "get_return_value"
     lost_executors.remember("lists")
-    assert getattr(module, name).__module__ == "sparkcep.error_notes"
+    assert getattr(module, name).__module__ == "sparkcep.spark.error_notes"
     patched = getattr(module, name)
     lost_executors.remember("rows")
     assert getattr(module, name) is patched

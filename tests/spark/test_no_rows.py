@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from sparkcep.errors import PatternWarning
-from sparkcep.session.inspection import no_rows_notes
+from sparkcep.session.inspection.statements import no_rows_notes
 
 from ..conftest import every
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import os
 import re
 import subprocess
@@ -13,6 +11,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from docs_tools.pictures import LOG
 from docs_tools.reference import PAGES
 
 from ..conftest import configured
@@ -21,7 +20,7 @@ from ..docs.test_pages import ELSEWHERE
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 #: Pages whose blocks run here; those of two others run in test_notebooks.py and the benchmarks.
-HERE = {"index.md", "pictures.md", "streaming.md"}
+HERE = {"pictures.md", "streaming.md"}
 
 
 def blocks(page: str, language: str) -> list[str]:
@@ -35,19 +34,6 @@ def test_every_page_with_code_is_run() -> None:
 @pytest.mark.parametrize("name", PAGES)
 def test_pages_made_from_code_are_current(name: str) -> None:
     assert (DOCS / name).read_text() == PAGES[name](), "python -m docs_tools.reference"
-
-
-def test_quick_start(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sparkcep.local_session", lambda: spark)
-    spark.catalog.dropTempView("ticker")  # of other tests, which share the session
-    (code,), (shown,), (block,) = (blocks("index.md", language) for language in ("python", "text", "sql"))
-    with contextlib.redirect_stdout(io.StringIO()) as printed:
-        exec(code, {})
-    try:
-        assert printed.getvalue().strip() == shown.strip()
-        assert [tuple(r) for r in spark.sql(block.rstrip().rstrip(";")).collect()] == [("X", 9, 7)]
-    finally:
-        spark.catalog.dropTempView("ticker")
 
 
 @pytest.mark.full
@@ -112,9 +98,12 @@ def behind_a_table(spark: SparkSession, statement: str, folder: Path) -> set[tup
     return {tuple(row) for row in spark.read.parquet(f"{folder}/lived").collect()}
 
 
-def test_pictures() -> None:
-    exec("\n".join(blocks("pictures.md", "python")), {})
-    named = set(re.findall(r"\(pictures/(\w+\.png)\)", (DOCS / "pictures.md").read_text()))
+def test_pictures(spark: SparkSession) -> None:
+    session = spark.newSession()
+    session.sql(LOG.replace("CREATE TABLE orders USING parquet", "CREATE TEMPORARY VIEW orders"))
+    exec("\n".join(blocks("pictures.md", "python")), {"spark": session})
+    pages = (DOCS / "pictures.md").read_text() + (DOCS / "index.md").read_text()
+    named = set(re.findall(r"\(pictures/(\w+\.png)\)", pages))
     assert named == {p.name for p in (DOCS / "pictures").glob("*.png")}
 
 
@@ -127,4 +116,4 @@ def test_the_site_builds_without_warnings(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "WARNING" not in done.stderr
-    assert (tmp_path / "site" / "pictures" / "index.html").exists()
+    assert (tmp_path / "site" / "pictures.html").exists()

@@ -81,7 +81,7 @@ def answer(spark):
 
 DRIVER = """
 import os
-from sparkcep.session.local import local_session
+from sparkcep.session.machine.local import local_session
 import sparkcep
 {match}
 {query}
@@ -132,7 +132,7 @@ worker.chmod(0o755)
 os.environ["PYSPARK_PYTHON"] = str(worker)
 
 from sparkcep.errors import error_behind
-from sparkcep.session.local import local_session
+from sparkcep.session.machine.local import local_session
 
 spark = local_session("local[2]", None, {{"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"}})
 rows = spark.sql("SELECT id % 3 AS u, timestamp_seconds(id) AS t, IF(id % 2 = 0, 'A', 'B') AS e FROM range(30)")

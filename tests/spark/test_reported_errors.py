@@ -17,7 +17,7 @@ import sparkcep
 from sparkcep.cli.shell import Shell
 from sparkcep.cli.statements import run_statements
 from sparkcep.errors import LimitError, SparkCepError, error_behind
-from sparkcep.session.messages import short_message
+from sparkcep.session.messages.printed import short_message
 
 from ..conftest import some
 

@@ -13,7 +13,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from sparkcep.errors import PatternWarning
-from sparkcep.spark_exceptions import condition_of
+from sparkcep.spark.exceptions import condition_of
 
 from ..conftest import configured, drawn
 from .rule_texts import COLUMNS, random_log, random_rule

@@ -16,9 +16,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 import sparkcep
 from sparkcep import settings as own_settings
-from sparkcep.executors import known_cores
 from sparkcep.session.analyzer import SparkAnalyzer
-from sparkcep.session.messages import short_message
+from sparkcep.session.messages.printed import short_message
+from sparkcep.spark.executors import known_cores
 from sparkcep.sql.statement import mentions_pattern
 
 from ..conftest import IS_CONNECT, configured

@@ -14,13 +14,13 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from sparkcep.origin import Origin
+from sparkcep.lineage.comparisons import let_through
+from sparkcep.lineage.from_text import text_origin
+from sparkcep.lineage.origin import Origin
+from sparkcep.lineage.text_steps import NotTold
 from sparkcep.session.analyzer import SparkAnalyzer
-from sparkcep.session.text_lineage import text_origin
-from sparkcep.session.text_steps import NotTold
 from sparkcep.settings import getter, read
-from sparkcep.spark_exceptions import condition_of
-from sparkcep.spark_filters import let_through
+from sparkcep.spark.exceptions import condition_of
 
 from ..conftest import IS_CONNECT
 
@@ -60,7 +60,7 @@ def once(names: Sequence[str]) -> list[str]:
 def read_text(spark: SparkSession, text: str, every: int = 1, **frames: DataFrame) -> Origin:
     analyzer = SparkAnalyzer(spark, spark.sql, "", None, frames, read(getter(spark)))
     frame = spark.sql(text, **frames)
-    return text_origin(analyzer, frame, text, once(frame.columns)[::every])[0]
+    return text_origin(analyzer.as_statement, frame, text, once(frame.columns)[::every])[0]
 
 
 def holds(spark: SparkSession, text: str, every: int = 1, **frames: DataFrame) -> str:

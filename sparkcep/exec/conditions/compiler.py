@@ -10,8 +10,8 @@ from decimal import Decimal
 from typing import TypeAlias
 
 from sparkcep.exec.conditions.columns import Place, place_of, places_of
+from sparkcep.exec.conditions.condition_set import ConditionSet
 from sparkcep.exec.conditions.programs import CalledBack, CallsBack, ConditionPrograms, Labels, Reads
-from sparkcep.exec.engines.rows.spec import ConditionSet
 from sparkcep.exec.kernels import decimals
 from sparkcep.exec.kernels.conditions import codes as op
 from sparkcep.exec.kernels.conditions import functions

@@ -22,7 +22,7 @@ def python_values(column: pa.Array) -> list[Any]:
     except (OverflowError, ValueError):
         raise SparkCepError(
             "CEP_CONDITION_FAILED",
-            f"A condition that depends on the match reads {out_of_calendar()}, which Python has not.",
+            f"A condition that depends on the match reads {out_of_calendar()}, which Python does not have.",
             hint="compute it as a column of the input, or filter the input",
         ) from None
 

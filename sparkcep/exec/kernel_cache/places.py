@@ -90,7 +90,7 @@ def _refusal(folder: Path, owners: set[int], forbidden: int) -> str:
     except OSError as error:
         return f"{folder}: {error.strerror}"
     if not stat.S_ISDIR(found.st_mode):
-        return f"{folder} is no folder"
+        return f"{folder} is not a folder"
     if found.st_uid not in owners:
         return f"{folder} belongs to another user"
     if found.st_mode & forbidden:

@@ -11,8 +11,8 @@ import llvmlite
 import numba
 import numpy as np
 
-from sparkcep import __version__
-from sparkcep.sources import sources
+from sparkcep.spark.package_sources import sources
+from sparkcep.version import __version__
 
 SOURCES = "sparkcep.exec.kernels"
 #: Counts up where what is cached is laid out in another way.

@@ -22,7 +22,7 @@ from sparkcep.exec.layouts.output import ROWS, is_plain, list_members, list_rows
 from sparkcep.exec.reports import FOUND, REPORTED, ListsReport, Matched, reported_type
 from sparkcep.exec.shape import OperatorColumns, batch_of
 from sparkcep.query import PREFIX
-from sparkcep.shipping import shipped
+from sparkcep.spark.shipping import shipped
 
 S = TypeVar("S")
 

@@ -11,7 +11,7 @@ from pyspark.sql.types import ArrayType, DataType, StructField, StructType
 from sparkcep.exec.arrays import Ints, int32
 from sparkcep.exec.engine import Events, MatchTable, OutputColumn, Value
 from sparkcep.query import PREFIX
-from sparkcep.releases import parse_type
+from sparkcep.spark.releases import parse_type
 
 #: The lists layout's column of a partition's rows.
 ROWS = PREFIX + "rows"

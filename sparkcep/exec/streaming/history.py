@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from sparkcep.exec.streaming.blobs import BUCKET, NEVER, ROWS, TIME, from_bytes, pack
 from sparkcep.exec.streaming.body import StreamBody, timer
 from sparkcep.query import PREFIX
-from sparkcep.shipping import shipped
+from sparkcep.spark.shipping import shipped
 
 #: Columns of a bucket's first state: its bytes, and the timer to register, in milliseconds.
 STATE, WAKE = PREFIX + "state", PREFIX + "wake"

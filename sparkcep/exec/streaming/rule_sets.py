@@ -13,11 +13,11 @@ import pyarrow as pa
 from sparkcep.exec.arrays import Ints, int_values
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.engine import Released, StreamingEngine
-from sparkcep.exec.engines.rows.spec import BITS_PER_WORD
 from sparkcep.exec.engines.shared.left import NEVER, SINCE, WIDTH, RulesLeft
 from sparkcep.exec.engines.shared.released import SharedReleased
 from sparkcep.exec.engines.shared.spec import SharedSpec
 from sparkcep.exec.layouts.rows import column
+from sparkcep.exec.masks import BITS_PER_WORD
 from sparkcep.exec.shape import OperatorColumns
 from sparkcep.exec.streaming.blobs import TIME
 from sparkcep.exec.streaming.rule_names import RuleNames

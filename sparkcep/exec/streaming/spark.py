@@ -23,7 +23,7 @@ from sparkcep.exec.streaming.history import initial_states
 from sparkcep.exec.streaming.step import StreamPlan, kept_columns
 from sparkcep.exec.streaming.with_state import with_state
 from sparkcep.query import ERROR, PREFIX
-from sparkcep.shipping import shipped
+from sparkcep.spark.shipping import shipped
 
 S = TypeVar("S")
 #: Metadata of a column that has a watermark.

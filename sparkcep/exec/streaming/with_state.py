@@ -10,7 +10,7 @@ from pyspark.sql.streaming.state import GroupStateTimeout
 
 from sparkcep.exec.streaming.blobs import BUCKET, ROWS
 from sparkcep.exec.streaming.body import StreamBody
-from sparkcep.shipping import shipped
+from sparkcep.spark.shipping import shipped
 
 
 def with_state(blobs: DataFrame, body: StreamBody[Any], output: str, initial: DataFrame | None) -> DataFrame:

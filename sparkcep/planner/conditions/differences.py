@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from sparkcep.expr.types import Type, parse_type
-from sparkcep.planner.rules.range_splitting import fixed_distance
+from sparkcep.planner.lengths import fixed_distance
 from sparkcep.query import POSITION, Condition, Navigation, RowExpression, Slot, TestedAt, unescape
 
 _MARK = "\x00"

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sparkcep.exec.engines.rows.program import ACCEPT, Program
-from sparkcep.exec.engines.rows.spec import OutputSlot
+from sparkcep.exec.shape import OutputSlot
 from sparkcep.planner.conditions.row_conditions import RowCondition
 from sparkcep.planner.conditions.symbols import Alphabet, Symbol
 from sparkcep.planner.rules.machine import Machine, machine
@@ -122,7 +122,7 @@ def gap_elimination(
     """
     if query.rows_per_match is not RowsPerMatch.ONE:
         all_rows = query.rows_per_match.is_all
-        return GapElimination("", f"all rows of {'a match' if all_rows else 'the input'} are asked for")
+        return GapElimination("", f"the result has all rows of {'a match' if all_rows else 'the input'}")
     if any(c.shifts for cs in local.values() for c in cs):
         return GapElimination("", "a condition looks at neighbouring rows")
     if alphabet is not None and not any(s.physical for s, _ in slots):

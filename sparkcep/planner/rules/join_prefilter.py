@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from sparkcep.exec.engines.rows.spec import BITS_PER_WORD
+from sparkcep.exec.masks import BITS_PER_WORD
 from sparkcep.pattern import Pattern, mandatory
 from sparkcep.planner.conditions.row_conditions import RowCondition
 from sparkcep.planner.sampling import Sample
@@ -70,10 +70,10 @@ def prefilter(
     """Which variables to test for.
 
     Args:
-        keeps_unmatched: rows outside of matches, or empty matches, are asked for.
+        keeps_unmatched: the result has rows outside of matches, or empty matches.
     """
     if keeps_unmatched:
-        return Prefilter((), "rows outside of matches, or empty matches, are asked for")
+        return Prefilter((), "the result has rows outside of matches, or empty matches")
     wanted = mandatory(pattern)
     needed = tuple(code for code in sorted(local) if names[code] in wanted and any(not c.shifts for c in local[code]))
     if not needed:

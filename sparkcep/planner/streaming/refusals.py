@@ -8,8 +8,8 @@ from sparkcep.errors import PatternAnalysisError, SparkCepError, streaming_unsup
 from sparkcep.planner.fields import Fields
 from sparkcep.planner.plan import AnyPlan, StreamNeeds
 from sparkcep.query import PatternQuery, Selection, SortKey
-from sparkcep.releases import no_transform_with_state
 from sparkcep.settings import LIMIT_STREAM_ROWS, STREAM_HISTORY, STREAM_OPERATOR, Settings
+from sparkcep.spark.releases import no_transform_with_state
 
 
 def unsupported(query: PatternQuery, what: str, hint: str = "", position: int = -1) -> PatternAnalysisError:

@@ -313,7 +313,7 @@ class BlockBinder:
         if found is Matches.ALL and any(isinstance(n, Quantified) and not n.greedy for n in walk(self.pattern.pattern)):
             raise self.error(
                 "CEP_UNSUPPORTED_PATTERN",
-                "A reluctant quantifier says which match is preferred, but all matches are asked for.",
+                "A reluctant quantifier says which match is preferred, but the block returns all matches.",
                 self.s.tokens[self.syntax.pattern[0]].start,
                 "MATCHES NON OVERLAPPING, MATCHES FIRST, or the quantifier without its question mark",
             )
@@ -570,7 +570,7 @@ class BlockBinder:
                 raise self.error("CEP_UNCERTAINTY", "CONFIDENCE needs UNCERTAINTY.", position)
             return
         some = "which match is taken depends on all others of a world"
-        probable = "ORDER BY confidence DESC LIMIT k behind the block takes the most probable matches"
+        probable = "ORDER BY confidence DESC LIMIT k after the block takes the most probable matches"
         refused = [
             (query.selection is Selection.STRICT, "contiguity", "", None),
             (query.between is not None, "BETWEEN", "", None),
@@ -592,7 +592,7 @@ class BlockBinder:
         others = [
             (bool(query.trends), "aggregates over trends: their windows end where they end"),
             (query.uncertainty is not None, "UNCERTAINTY: the log's last event has no certain time"),
-            (query.non_answers is not None, "EXPLAIN NON ANSWERS: its rows are no matches"),
+            (query.non_answers is not None, "EXPLAIN NON ANSWERS: its rows are not matches"),
         ]
         for found, what in others:
             if found:
@@ -614,7 +614,7 @@ class BlockBinder:
         others = [
             (bool(query.trends), "aggregates over trends, which are of matches", ""),
             (query.uncertainty is not None, "UNCERTAINTY: its matches have a confidence instead", ""),
-            (query.non_answers is not None, "EXPLAIN NON ANSWERS, which tells why a partition has no match", ""),
+            (query.non_answers is not None, "EXPLAIN NON ANSWERS, which says why a partition has no match", ""),
             (query.collapsed, "COLLAPSED: a row of it is many matches", "leave COLLAPSED out"),
             (query.matches is Matches.FIRST, "MATCHES FIRST", "write MATCHES NON OVERLAPPING WITH TIMED OUT"),
         ]

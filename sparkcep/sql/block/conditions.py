@@ -94,7 +94,7 @@ class ConditionBinder:
             if reference.index in (Index.LAST, Index.ALL):
                 raise self.scope.error(
                     "CEP_NEGATED_VARIABLE",
-                    f"{reference.variable} is negated: there is no last of its events.",
+                    f"{reference.variable} is negated, so it has no last event.",
                     reference.token,
                     f"write {reference.variable}.x",
                 )

@@ -6,7 +6,7 @@ from sparkcep.sql.token_text import TokenText
 
 #: What says it in a block.
 INSTEAD = {
-    "DEFINE": "WHERE behind the pattern holds the conditions: PATTERN SEQ(A a, B b) WHERE b.price > a.price",
+    "DEFINE": "put conditions into WHERE after the pattern: PATTERN SEQ(A a, B b) WHERE b.price > a.price",
     "MEASURES": "RETURN lists the columns of the result: PATTERN SEQ(A a, B b) RETURN a.price AS first",
     "SUBSET": "a component takes events of several types: PATTERN SEQ((A | B)+ u[], C c)",
     "AFTER MATCH SKIP": "MATCHES NON OVERLAPPING is SKIP PAST LAST ROW; MATCHES ALL gives all matches, MATCHES FIRST "

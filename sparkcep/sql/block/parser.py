@@ -152,7 +152,7 @@ class BlockParser:
             if name in STRATEGIES:
                 raise self.error(f"EVENT SELECTION is missing before {name}.", hint=f"write {STRATEGIES[name]}")
             if in_head and name not in _HEAD:
-                raise self.error(f"{name} comes behind PATTERN.", hint=_CLAUSES_HINT)
+                raise self.error(f"{name} comes after PATTERN.", hint=_CLAUSES_HINT)
             if in_head and name == "WHERE":
                 self.pass_input_filter()
                 continue
@@ -367,7 +367,7 @@ class BlockParser:
         if self.form.where is None:
             raise self.error(
                 "WHERE before PATTERN filters the block's input, which is given elsewhere here.",
-                hint="filter the argument, TABLE(SELECT * FROM log WHERE ...), or write WHERE behind PATTERN",
+                hint="filter the argument, TABLE(SELECT * FROM log WHERE ...), or write WHERE after PATTERN",
             )
         if self.at + 1 != self.form.where[0]:
             raise self.error("WHERE is given twice before PATTERN.", "CEP_DUPLICATE_CLAUSE", "join them by AND")

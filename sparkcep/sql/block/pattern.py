@@ -242,7 +242,7 @@ class _Parser:
         if words := self.strategy():
             raise self.error(
                 f"{words} cannot follow one component: a strategy is that of the whole block.",
-                f"write {STRATEGIES[words]} behind the pattern, or IMMEDIATELY behind a component for the next event",
+                f"write {STRATEGIES[words]} after the pattern, or IMMEDIATELY after a component for the next event",
                 "CEP_UNSUPPORTED_PATTERN",
             )
 
@@ -329,7 +329,7 @@ class _Parser:
                 "(B|C)+ v[], can have one.",
                 f"did you mean {near}?"
                 if near
-                else "an alias of the result stands behind parentheses around the block",
+                else "leave it out; to name the result, put parentheses around the block and the alias after them",
                 "CEP_VARIABLE_ON_GROUP",
                 symbol.start,
             )

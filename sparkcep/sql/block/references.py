@@ -233,7 +233,7 @@ class Reader:
             if s.word(i) in UNITS and before.kind == "number" and not self.is_in_interval(i - 1):
                 length = f"{before.text} {s.tokens[i].text}"
                 raise self.scope.error(
-                    "CEP_SYNTAX_ERROR", f"{length} is no value of a condition.", before,
+                    "CEP_SYNTAX_ERROR", f"A condition cannot use {length} here.", before,
                     f"write INTERVAL {length.upper()}",
                 )  # fmt: skip
 
@@ -285,7 +285,7 @@ class Reader:
         if found is None or (found["number"] or "1") != "1" or (found["back"] or "1") == "0":
             raise self.scope.error(
                 "CEP_INDEX",
-                f"{_spelt(s, i, after)} is no event that can be named: only the first, the last and neighbours are.",
+                f"{_spelt(s, i, after)} cannot be used: only the first, the last and neighbouring events have names.",
                 s.tokens[min(i + 2, close)],
                 "v[1], v[i], v[i-1], v[v.LEN], v[], v[..i-1] and v[..i] can be",
             )

@@ -118,7 +118,7 @@ class ReturnBinder:
             if normal.index.moves:
                 raise self.scope.error(
                     "CEP_INDEX",
-                    f"In RETURN there is no i; {part.variable} has several events.",
+                    f"RETURN has no i; {part.variable} has several events.",
                     part.token,
                     f"{part.variable}[1].x, {part.variable}[{part.variable}.LEN].x or an aggregate over "
                     f"{part.variable}[].x",

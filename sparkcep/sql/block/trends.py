@@ -70,7 +70,7 @@ class TrendBinder:
             "CEP_TREND_RETURN",
             "HAVING is for aggregates over all trends.",
             self.at("HAVING"),
-            "RETURN COUNT(*) ... HAVING COUNT(*) > 1; what is asked of one match is a condition in WHERE, or in a "
+            "RETURN COUNT(*) ... HAVING COUNT(*) > 1; write a condition on one match in WHERE, or in a "
             "query around the block",
         )
 
@@ -172,7 +172,7 @@ class TrendBinder:
             if called and s.word(i).lower() in AGGREGATES | TREND_FUNCTIONS and s.word(i - 1) not in ("LIKE", "ILIKE"):
                 raise self.scope.error(
                     "CEP_GROUP_BY", f"GROUP BY cannot contain the aggregate {s.word(i).lower()}.", s.tokens[i],
-                    "conditions on aggregates stand in HAVING",
+                    "conditions on aggregates go into HAVING",
                 )  # fmt: skip
         if s.word(low) in _GROUPINGS and s.operator(low + 1 + (s.word(low) == "GROUPING")) == "(":
             raise self.scope.error(

@@ -78,11 +78,11 @@ class ClauseSyntax:
 _WRITTEN = {"DEFINE": "DEFINE variable AS condition", "SUBSET": "SUBSET name = (variable, ...)"}
 #: Clauses of other queries, and what stands for them here.
 _ELSEWHERE = {
-    "WHERE": "conditions on rows stand in DEFINE; to filter the input, match a subquery with that WHERE",
+    "WHERE": "conditions on rows go into DEFINE; to filter the input, match a subquery with that WHERE",
     "RETURN": "MEASURES before PATTERN lists what comes out of a match",
     "GROUP": "group the result: SELECT ... FROM ... MATCH_RECOGNIZE (...) GROUP BY ...",
-    "HAVING": "conditions on a variable's rows stand in DEFINE",
-    "LIMIT": "LIMIT stands behind the closing parenthesis",
+    "HAVING": "conditions on a variable's rows go into DEFINE",
+    "LIMIT": "LIMIT goes after the closing parenthesis",
 }
 
 
@@ -121,7 +121,7 @@ class ClauseParser:
             if name is None:
                 raise self.no_section()
             if name not in self.order:
-                raise self.error(f"{name} is no clause of {self.what}.", hint=self.order_hint)
+                raise self.error(f"{name} is not a clause of {self.what}.", hint=self.order_hint)
             if name in seen:
                 raise self.error(f"{name} is given twice.", "CEP_DUPLICATE_CLAUSE")
             early = bool(seen) and self.order.index(name) < self.order.index(seen[-1])
@@ -165,7 +165,7 @@ class ClauseParser:
             return self.no_call(low, low, self.s.pairs[low + 1] + 1)
         written = self.s.written(low, self.section_end(low)) or "..."
         return self.error(
-            "The row pattern stands in parentheses behind PATTERN.", "CEP_PATTERN_MISSING",
+            "Put the row pattern in parentheses after PATTERN.", "CEP_PATTERN_MISSING",
             hint=f"PATTERN ({written})", at=low,
         )  # fmt: skip
 
@@ -326,7 +326,7 @@ class ClauseParser:
             PatternParseError: CEP_SYNTAX_ERROR.
         """
         if self.s.operator(self.at - 1) == "," and (self.at >= self.end or self.begins(self.at)):
-            raise self.error(f"{what} is expected behind the comma.", hint="leave the comma out", at=self.at - 1)
+            raise self.error(f"{what} is expected after the comma.", hint="leave the comma out", at=self.at - 1)
 
     def comma(self) -> bool:
         """Pass a comma if one stands here."""
@@ -392,7 +392,7 @@ class ClauseParser:
         """The measure that begins at ``start`` has an AS without a name behind it; the caller raises it."""
         text = self.s.tokens[at].text if self.s.tokens[at].kind == "string" else ""
         return self.error(
-            f"{what} expected behind AS.", "MATCH_RECOGNIZE_MEASURES_MUST_BE_ALIASED",
+            f"{what} expected after AS.", "MATCH_RECOGNIZE_MEASURES_MUST_BE_ALIASED",
             hint=f"{self.s.written(start, at)} {text if text.isidentifier() else 'name'}", at=at,
         )  # fmt: skip
 

@@ -21,7 +21,7 @@ from sparkcep.pattern import (
 from sparkcep.sql.lexicon import SIGNS, Token
 from sparkcep.sql.negation import negation_fault
 
-_COUNTS = "how often a variable occurs is said behind it, by {n}, {n,}, {,m} or {n,m}"
+_COUNTS = "write how often a variable occurs after it: {n}, {n,}, {,m} or {n,m}"
 _FOLLOWS = "variables follow each other without a sign, as in PATTERN (A B)"
 #: What stands for signs that are none of a row pattern's.
 _INSTEAD = {

@@ -16,17 +16,17 @@ def folder_rules(folder: Path) -> list[Rule]:
     """
     if not folder.is_dir():
         raise SparkCepError(
-            "CEP_RULES", f"There is no folder {folder}.",
+            "CEP_RULES", f"There is not a folder {folder}.",
             hint="rules => 'folder', a path of the process that runs the statement or a URI; or rules => TABLE(name)",
         )  # fmt: skip
     files = sorted(folder.rglob("*.sql"), key=lambda file: (file.stem, str(file)))
     if not files:
-        raise SparkCepError("CEP_RULES", f"There is no .sql file in {folder}.", hint="a rule is a file of its own")
+        raise SparkCepError("CEP_RULES", f"There is no .sql file in {folder}.", hint="each rule is one .sql file")
     rules = []
     for file in files:
         try:
             rules.append(Rule(file.stem, file.read_text("utf-8"), source=str(file)))
         except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8"
+            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
             raise SparkCepError("CEP_RULES", f"{file} cannot be read: {reason}.") from None
     return rules

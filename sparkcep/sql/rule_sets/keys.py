@@ -33,5 +33,5 @@ def refuse_keys(statement: Statement, partition_by: Sequence[Range], order_by: S
             "A rule has no PARTITION BY and no ORDER BY: all rules of a set share those of the set.",
             text=statement.text,
             position=statement.tokens[written[0][0]].start,
-            hint="write them behind the table: pattern_rules(TABLE(log) PARTITION BY case ORDER BY time, rules => ...)",
+            hint="write them after the table: pattern_rules(TABLE(log) PARTITION BY case ORDER BY time, rules => ...)",
         )

@@ -82,7 +82,7 @@ def with_parameters(text: str, parameters: Mapping[str, str]) -> str:
 def _clause(s: Statement, high: int) -> PatternOccurrence:
     close = s.pairs.get(1)
     if close is None:
-        raise _expected(s, 1, "( is expected behind MATCH_RECOGNIZE, and ) at its end.")
+        raise _expected(s, 1, "( is expected after MATCH_RECOGNIZE, and ) at its end.")
     if close + 1 < high:
         raise _expected(s, close + 1, f"{s.tokens[close + 1].text!r} is not expected here.", "a rule is one clause")
     return _form(s, OccurrenceKind.CLAUSE, 0, (0, 0), (2, close), close + 1)

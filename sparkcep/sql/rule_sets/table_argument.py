@@ -64,7 +64,7 @@ def _keys(s: Statement, at: int, high: int, relation: Range, name: Range | None)
         at = high
     if at < high:
         raise PatternParseError(
-            "CEP_SYNTAX_ERROR", f"{s.tokens[at].text!r} is not expected behind a table.", text=s.text,
+            "CEP_SYNTAX_ERROR", f"{s.tokens[at].text!r} is not expected after a table.", text=s.text,
             position=s.tokens[at].start, hint="TABLE(log) PARTITION BY (user, host) ORDER BY time",
         )  # fmt: skip
     return TableArgument(relation, name, tuple(partition_by), tuple(order_by), single)

@@ -118,7 +118,7 @@ class WindowParser(ClauseParser):
             self.at = self.s.pairs.get(self.at, self.at) + 1 if self.s.operator(self.at) == "(" else self.at + 1
         if self.s.word(self.at) != "FOLLOWING" or self.at >= self.end or self.at == low:
             raise self.error(
-                "The frame of a window with a pattern ends with the current row or behind it.",
+                "The frame of a window with a pattern must end at the current row or after it.",
                 "CEP_WINDOW_FRAME",
                 hint=_FRAME_HINT,
                 at=low,

@@ -17,10 +17,10 @@ from sparkcep.exec.conditions.row_values import (
     local,
     ordered,
 )
-from sparkcep.exec.engines.rows.spec import BITS_PER_WORD
 from sparkcep.exec.engines.runs.matcher import RunMatcher
 from sparkcep.exec.engines.runs.spec import RunSpec
 from sparkcep.exec.kernels.rows import rows as kernel
+from sparkcep.exec.masks import BITS_PER_WORD
 from sparkcep.exec.shape import OperatorColumns, batch_of
 from sparkcep.expr.arrow import arrow
 from sparkcep.expr.nodes import ConditionSlot, Expression

@@ -10,10 +10,10 @@ import numpy as np
 from sparkcep.exec.arrays import Ints
 from sparkcep.exec.automaton import ACCEPT, Automaton, Edge
 from sparkcep.exec.engines.non_answers.spec import Bound, Repair
-from sparkcep.exec.engines.rows.spec import BITS_PER_WORD
 from sparkcep.exec.engines.runs.spec import RunSpec
 from sparkcep.exec.kernels.non_answers import tables
 from sparkcep.exec.kernels.non_answers.tables import UNBOUNDED, Found, Limits, Scratch
+from sparkcep.exec.masks import BITS_PER_WORD
 from sparkcep.expr.nodes import Call, Constant
 from sparkcep.expr.types import BIGINT
 from sparkcep.pattern import Concatenation, Variable

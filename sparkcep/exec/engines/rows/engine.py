@@ -8,12 +8,13 @@ import numpy as np
 import pyarrow as pa
 
 from sparkcep.exec.batch import CHUNK, Batch, Resume
+from sparkcep.exec.conditions.condition_set import ConditionSet
 from sparkcep.exec.engine import MatchTable, OutputColumn
 from sparkcep.exec.engines.rows.matcher import Matcher
 from sparkcep.exec.engines.rows.output import match_columns, match_table
 from sparkcep.exec.engines.rows.program import compile_pattern
 from sparkcep.exec.engines.rows.released import RowsReleased
-from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec
+from sparkcep.exec.engines.rows.spec import MatchSpec
 from sparkcep.exec.kernels.rows.ranges import mark_ranges, select_chain
 from sparkcep.exec.shape import OperatorColumns
 from sparkcep.expr.nodes import Call, Load, NavigationSlot

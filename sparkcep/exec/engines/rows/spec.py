@@ -2,55 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+from sparkcep.exec.conditions.condition_set import ConditionSet
 from sparkcep.exec.engines.rows.program import Program
 from sparkcep.exec.kernels.rows.rows import DECIDED_BY_END
-from sparkcep.expr.nodes import ConditionSlot, Expression
-from sparkcep.expr.types import Type
+from sparkcep.exec.shape import OutputSlot
 from sparkcep.query import RowsPerMatch, SkipMode
-from sparkcep.task_memory import UNTOLD
-
-#: Conditions in one int64 mask; the sign is left alone.
-BITS_PER_WORD = 63
-
-
-def words_of(bits: int) -> int:
-    """Masks that so many conditions take, at least one."""
-    return max(1, -(-bits // BITS_PER_WORD))
-
-
-@dataclass(frozen=True, slots=True)
-class OutputSlot:
-    """A value that measures need of each output row: a row of the partition, or (``label``) a row's label.
-
-    ``register`` numbers the set of variables navigated over.
-    """
-
-    register: int
-    from_first: bool
-    logical: int
-    physical: int
-    running: bool
-    label: bool
-
-
-@dataclass(frozen=True, slots=True)
-class ConditionSet:
-    """Match-dependent conditions by variable code, the slots they load and the kernel columns' types.
-
-    Of runs (engines/runs) they go by number: ``tested`` has the components of which the row that condition k is tested
-    on is one (none on leaving), ``each`` the registers that a condition over every event of a variable goes through.
-    ``calls_back``: the kernel calls the interpreter for some of them.
-    """
-
-    conditions: dict[int, Expression] = field(default_factory=dict)
-    slots: tuple[ConditionSlot, ...] = ()
-    column_types: tuple[Type, ...] = ()
-    registers: tuple[frozenset[int], ...] = ()
-    calls_back: bool = False
-    tested: tuple[frozenset[int], ...] = ()
-    each: frozenset[int] = frozenset()
+from sparkcep.spark.task_memory import UNTOLD
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,6 @@ from sparkcep.exec.batch import Batch
 from sparkcep.exec.conditions.lookback import Lookback
 from sparkcep.exec.conditions.programs import ConditionPrograms
 from sparkcep.exec.engines.rows.program import Program
-from sparkcep.exec.engines.rows.spec import BITS_PER_WORD, OutputSlot
 from sparkcep.exec.kernels.conditions.codes import STACK
 from sparkcep.exec.kernels.conditions.functions import ADDRESSES
 from sparkcep.exec.kernels.decimals import SCRATCH
@@ -31,6 +30,8 @@ from sparkcep.exec.kernels.tables import (
     Within,
     Words,
 )
+from sparkcep.exec.masks import BITS_PER_WORD
+from sparkcep.exec.shape import OutputSlot
 from sparkcep.expr.nodes import LABEL_COLUMN, ROW_COLUMN
 
 D = TypeVar("D", bound=np.generic)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from sparkcep.exec.automaton import ACCEPT
 from sparkcep.exec.batch import Batch
-from sparkcep.exec.engines.rows.spec import ConditionSet
+from sparkcep.exec.conditions.condition_set import ConditionSet
 from sparkcep.exec.engines.runs.spec import NO_LIMIT, RunSpec
 from sparkcep.exec.engines.trends.matcher import TrendMatcher
 from sparkcep.exec.engines.trends.spec import EdgeClass, Granularity, TrendAggregate, TrendSpec

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from sparkcep.exec.automaton import compile_automaton
 from sparkcep.exec.batch import Batch
+from sparkcep.exec.conditions.condition_set import ConditionSet
 from sparkcep.exec.engine import MatchTable, OutputColumn
-from sparkcep.exec.engines.rows.spec import ConditionSet
 from sparkcep.exec.engines.runs.matcher import RunMatcher
 from sparkcep.exec.engines.runs.output import run_columns, run_table
 from sparkcep.exec.engines.runs.released import RunsReleased
@@ -72,11 +72,8 @@ def tiny_spec() -> RunSpec:
     pattern = Quantified(Variable("A"), 1, None)
     return RunSpec(
         pattern=pattern, automaton=compile_automaton(pattern, ("A",), 100), condition_bits={}, mask_words=1,
-        selection=Selection.ANY,
-        one_per_start=False, first_only=False, use_within=False, strict_time=False, rows_per_match=RowsPerMatch.ONE,
-        skip=SkipMode.PAST_LAST_ROW, skip_labels=frozenset(), skip_target="", slots=(), slot_registers=(),
-        every_row=False, traced=True, conditions=ConditionSet(), checks=(), ansi=True, limit_steps=1000,
-        limit_rows=1000,
+        selection=Selection.ANY, rows_per_match=RowsPerMatch.ONE, skip=SkipMode.PAST_LAST_ROW, skip_target="",
+        traced=True, conditions=ConditionSet(), ansi=True, limit_steps=1000, limit_rows=1000,
     )  # fmt: skip
 
 

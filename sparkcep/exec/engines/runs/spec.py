@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sparkcep.exec.automaton import Automaton
-from sparkcep.exec.engines.rows.spec import ConditionSet, OutputSlot
+from sparkcep.exec.conditions.condition_set import ConditionSet
+from sparkcep.exec.shape import OutputSlot
 from sparkcep.pattern import Pattern
 from sparkcep.query import RowsPerMatch, Selection, SkipMode, TestedAt
-from sparkcep.task_memory import UNTOLD
+from sparkcep.spark.task_memory import UNTOLD
 
 NO_LIMIT = 2**62
 
@@ -65,7 +66,7 @@ class StreamedRuns:
     looks_back: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunSpec:
     """One pattern, ready to run.
 
@@ -82,20 +83,20 @@ class RunSpec:
     condition_bits: dict[int, int]
     mask_words: int
     selection: Selection
-    one_per_start: bool
-    first_only: bool
-    use_within: bool
-    strict_time: bool
+    one_per_start: bool = False
+    first_only: bool = False
+    use_within: bool = False
+    strict_time: bool = False
     rows_per_match: RowsPerMatch
     skip: SkipMode
-    skip_labels: frozenset[int]
+    skip_labels: frozenset[int] = frozenset()
     skip_target: str
-    slots: tuple[OutputSlot, ...]
-    slot_registers: tuple[frozenset[int], ...]
-    every_row: bool
-    traced: bool
+    slots: tuple[OutputSlot, ...] = ()
+    slot_registers: tuple[frozenset[int], ...] = ()
+    every_row: bool = False
+    traced: bool = False
     conditions: ConditionSet
-    checks: tuple[Check, ...]
+    checks: tuple[Check, ...] = ()
     ansi: bool
     limit_steps: int
     limit_rows: int

@@ -149,7 +149,7 @@ def machine_tables(spec: RunSpec) -> tuple[Machine, Checks]:
     dependent: list[int] = []
     required: dict[int, list[int]] = {}
     for x, negation in enumerate(negations):
-        inside = {main.names.index(v) for v in variables(negation.item)}
+        inside = _inside(main, x)
         checked = [c for c in spec.checks if c.decided_by & inside]
         if not checked and not has_border(negation.automaton):
             continue
@@ -159,8 +159,10 @@ def machine_tables(spec: RunSpec) -> tuple[Machine, Checks]:
         required[x] = [r for r in registers if not own & spec.conditions.registers[r]]
     walked = [x for x in dependent if singles[x] < 0]
     guards = {x for n in negations for edges in n.automaton.edges for e in edges for x in e.absent | e.present}
-    if guards.intersection(walked):
-        raise NotCompilable("conditions between the events of a negation within another")
+    if within := guards.intersection(walked):
+        conditional = any(c.decided_by & _inside(main, x) for x in within for c in spec.checks)
+        what = "conditions between the events" if conditional else "a negation at the border"
+        raise NotCompilable(f"{what} of a sequence negated within a negation")
     deferred = {x: _after(main, x, leading=not spec.use_within) for x in dependent}
     ahead, register_bits = components_ahead(main), [_bits(of) for of in spec.conditions.registers]
     columns: dict[str, list[int]] = {
@@ -217,6 +219,11 @@ def machine_tables(spec: RunSpec) -> tuple[Machine, Checks]:
         np.array([[bool(own & of) for of in register_bits] or [False] for own in ahead], np.uint8),
     )  # fmt: skip
     return machine, groups.tables()
+
+
+def _inside(automaton: Automaton, negation: int) -> set[int]:
+    """Components of a negated pattern."""
+    return {automaton.names.index(v) for v in variables(automaton.negations[negation].item)}
 
 
 def has_border(automaton: Automaton) -> bool:

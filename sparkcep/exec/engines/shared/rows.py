@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 
 from sparkcep.exec.arrays import ARROW_COMPARISONS, Ints, float_values, int_values
 from sparkcep.exec.batch import Batch
-from sparkcep.exec.engines.rows.spec import BITS_PER_WORD
 from sparkcep.exec.engines.shared.spec import Comparison, ComponentTest
+from sparkcep.exec.masks import BITS_PER_WORD
 from sparkcep.exec.ordering import order_of, sort_keys
 
 Flags = npt.NDArray[np.bool_]

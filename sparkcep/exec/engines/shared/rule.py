@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from sparkcep.exec.arrays import Ints
 from sparkcep.exec.batch import Batch
-from sparkcep.exec.engines.rows.spec import BITS_PER_WORD
 from sparkcep.exec.engines.shared.rows import Flags, Order, SharedRows
 from sparkcep.exec.engines.shared.spec import ComponentTest, RuleSpec
 from sparkcep.exec.engines.shared.taken import TAKES, Taken, Takes
+from sparkcep.exec.masks import BITS_PER_WORD
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from sparkcep.exec.batch import Batch
+from sparkcep.exec.conditions.condition_set import ConditionSet
 from sparkcep.exec.engine import Matcher, MatchTable, OutputColumn, Value
-from sparkcep.exec.engines.rows.spec import ConditionSet
 from sparkcep.exec.engines.runs.engine import tiny_batch, tiny_spec
 from sparkcep.exec.engines.trends.conjunction import ConjunctionMatcher
 from sparkcep.exec.engines.trends.enumeration import EnumeratingMatcher

@@ -6,7 +6,7 @@ import enum
 from dataclasses import dataclass
 
 from sparkcep.exec.automaton import Automaton
-from sparkcep.exec.engines.rows.spec import ConditionSet
+from sparkcep.exec.conditions.condition_set import ConditionSet
 from sparkcep.exec.engines.runs.spec import RunSpec
 
 

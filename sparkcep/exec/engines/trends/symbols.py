@@ -1,4 +1,4 @@
-"""What each kind of row does, tabulated, where nothing but the states decides; see kernels/trend_states.py."""
+"""What each kind of row does, tabulated, where nothing but the states decides; see kernels/trends/states.py."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from itertools import pairwise
 import numpy as np
 
 from sparkcep.exec.automaton import ACCEPT
-from sparkcep.exec.engines.rows.spec import BITS_PER_WORD
 from sparkcep.exec.engines.trends.spec import Granularity, TrendSpec
 from sparkcep.exec.kernels.runs.graph_tables import Machine
 from sparkcep.exec.kernels.trends.tables import GRID, STATE, TREE, EdgeClasses, Fields, Rows, Single, Symbols
+from sparkcep.exec.masks import BITS_PER_WORD
 from sparkcep.query import Selection
 
 #: More bits than this make too large a table.

@@ -84,7 +84,7 @@ def _called(typingctx, address, condition, base, rows, number):
 
 
 def _called_by_python(address, *integers):
-    """As ``_called`` where Numba compiles nothing."""
+    """As ``_called`` where Numba's compiler is switched off."""
     return ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 4)(int(address))(*map(int, integers))
 
 

@@ -16,8 +16,8 @@ from sparkcep.planner.conditions.trees import Conjunct
 from sparkcep.planner.engines.function.row_expressions import RowExpressions, spark_type
 from sparkcep.planner.engines.runs.plan import RunPlanner, RunsPlan
 from sparkcep.planner.fields import Fields
+from sparkcep.planner.lengths import fixed_distance, whole_literal
 from sparkcep.planner.plan import PatternPlan
-from sparkcep.planner.rules.range_splitting import fixed_distance, whole_literal
 from sparkcep.query import PatternQuery, Scalar, default_measures
 from sparkcep.settings import Settings
 from sparkcep.sql.block.binder import bind_block
@@ -88,7 +88,7 @@ def plan_function(
     if query.omit_censored:
         raise PatternAnalysisError(
             "CEP_CENSORED",
-            "A pattern function sees one partition at a time, which does not tell where the log ends.",
+            "A pattern function sees one partition at a time, and cannot know where the log ends.",
             text=statement.text,
             position=query.censored_position,
             hint="run the block in spark.sql",

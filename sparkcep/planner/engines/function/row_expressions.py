@@ -22,7 +22,7 @@ from sparkcep.planner.conditions.char_padding import declared_length
 from sparkcep.planner.conditions.one_row import no_such_operator
 from sparkcep.planner.conditions.trees import Conjunct
 from sparkcep.planner.fields import Fields
-from sparkcep.planner.rules.range_splitting import fixed_distance
+from sparkcep.planner.lengths import fixed_distance
 from sparkcep.query import quote, unescape
 
 #: Casts that leave values as they are.

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import ClassVar
 
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.automaton import ACCEPT, Automaton
 from sparkcep.exec.engines.non_answers.spec import Bound, Facts, Repair, RepairSpec
-from sparkcep.exec.engines.rows.spec import words_of
 from sparkcep.exec.engines.runs.spec import RunSpec
 from sparkcep.exec.kernels.non_answers.tables import FARTHEST
-from sparkcep.exec.shape import OperatorColumns
 from sparkcep.expr.nodes import NavigationSlot
 from sparkcep.pattern import Concatenation, Pattern, Variable
 from sparkcep.planner.conditions.differences import Difference, TimeUnits, difference, is_fixed_zone, names_any
@@ -24,16 +22,14 @@ from sparkcep.planner.engines.non_answers.sql import NonAnswersSql
 from sparkcep.planner.engines.runs.steps import BlockPlanner, type_test
 from sparkcep.planner.plan import Analyzer, EngineDefaults, IndexNeeds, PatternPlan
 from sparkcep.planner.sampling import Sampler
-from sparkcep.planner.test_codes import of_components, type_test_of
+from sparkcep.planner.test_codes import type_test_of
 from sparkcep.query import (
     POSITION,
     Aggregate,
     Condition,
     Navigation,
     PatternQuery,
-    RowsPerMatch,
     Selection,
-    SkipMode,
     unescape,
 )
 from sparkcep.settings import Settings
@@ -102,16 +98,8 @@ class NonAnswersPlanner(BlockPlanner):
         shifts, layout, why = self.choose_layout(tests, dependent.pairs)
         layout, why = self.fitting_layout(layout, why, self.kept_rows())
         bits = {label: bit for bit, label in enumerate(sorted(tests))}
-        run = RunSpec(
-            pattern=query.pattern, automaton=self.automaton,
-            condition_bits=of_components(bits),
-            mask_words=words_of(len(bits)), selection=query.selection,
-            one_per_start=True, first_only=True, use_within=query.within is not None, strict_time=query.strict_time,
-            rows_per_match=RowsPerMatch.ONE, skip=SkipMode.PAST_LAST_ROW, skip_labels=frozenset(), skip_target="",
-            slots=(), slot_registers=(), every_row=False, traced=False, conditions=condition_set, checks=checks,
-            ansi=self.settings.ansi, limit_steps=self.settings.limit_steps, limit_rows=self.settings.limit_matches,
-            task_memory=self.settings.task_memory,
-        )  # fmt: skip
+        base = self.run_spec(bits, condition_set, checks)
+        run = replace(base, one_per_start=True, first_only=True, use_within=query.within is not None)
         self.refuse_beyond_kernel(run, conditions, dependent)
         key = self.fields.column_of(query.order_by[0].expression)
         bare = None if query.is_block else key
@@ -127,13 +115,8 @@ class NonAnswersPlanner(BlockPlanner):
             run, bits, repair, self.type_bits(bits), needed(self.automaton), facts, self.settings.limit_repair,
             repairs_only=query.non_answers is not None and query.non_answers.repairs_only,
         )  # fmt: skip
-        shape = OperatorColumns(
-            limit_events=self.settings.limit_events, chunk_bytes=self.settings.chunk_bytes,
-            task_memory=self.settings.task_memory, keys=len(keys),
-            masks=run.mask_words, columns=tuple(dependent.columns), within=within, gathers=(),
-            labels=(), mask_updates=self.mask_updates(tests, bits, shifts) if layout == "lists" else (),
-            trace=(time,),
-        )  # fmt: skip
+        updates = self.mask_updates(tests, bits, shifts) if layout == "lists" else ()
+        shape = self.operator_columns(keys, bits, dependent.columns, within, updates)
         wanted = query.wanted
         sql = NonAnswersSql(
             query, keys, spec, time, time_type, step, wanted is None or "warnings" in wanted,

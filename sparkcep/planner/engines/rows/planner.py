@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from sparkcep.errors import LimitError
+from sparkcep.exec.conditions.condition_set import ConditionSet
 from sparkcep.exec.conditions.programs import Labels
 from sparkcep.exec.engines.rows.program import compile_pattern
-from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec, words_of
-from sparkcep.exec.shape import OperatorColumns
+from sparkcep.exec.engines.rows.spec import MatchSpec
+from sparkcep.exec.masks import words_of
 from sparkcep.expr.types import NotCompilable
 from sparkcep.planner.censored import censored_rows, log_end
 from sparkcep.planner.conditions.match_conditions import MatchConditions
 from sparkcep.planner.conditions.row_conditions import RowCondition, row_condition, tests_by_name
 from sparkcep.planner.engines.rows.plan import RowsPlan
 from sparkcep.planner.engines.rows.rules import RuleContext, apply_rules
-from sparkcep.planner.input_plan import InputPlan
 from sparkcep.planner.measures import MeasureSql
 from sparkcep.planner.plan import Analyzer, PatternPlan
 from sparkcep.planner.sampling import Sampler
@@ -88,23 +88,9 @@ class RowsPlanner(PlanSteps):
             task_memory=self.settings.task_memory,
         )
         spec = censored_rows(query, spec)
-        shape = OperatorColumns(
-            keys=len(keys),
-            limit_events=self.settings.limit_events,
-            chunk_bytes=self.settings.chunk_bytes,
-            task_memory=self.settings.task_memory,
-            masks=spec.mask_words,
-            columns=tuple(dependent.columns),
-            within=within,
-            gathers=tuple(self.outputs.gathers),
-            labels=tuple(i for i, s in enumerate(self.outputs.slots) if s.label),
-            mask_updates=self.mask_updates(local, bits, shifts) if layout == "lists" else (),
-        )
-        given = InputPlan(
-            query=query, fields=self.fields, keys=keys, tests=local, bits=bits, layout=layout, layout_reason=reason,
-            shape=shape, filters=(), column_types=self.column_types, within_type=self.within_type,
-            pairs=dependent.pairs, replaced=replaced,
-        )  # fmt: skip
+        updates = self.mask_updates(local, bits, shifts) if layout == "lists" else ()
+        shape = self.operator_columns(keys, bits, dependent.columns, within, updates)
+        given = self.input_plan(keys, local, bits, (layout, reason), shape, pairs=dependent.pairs, replaced=replaced)
         unwanted = [m.name for m in query.measures if measures.is_unwanted(m)]
         engine = RowsPlan(spec, dependent.described, self.lacking, measures, self.outputs, unwanted)
         plan = PatternPlan(input=given, engine=engine, output=measures)

@@ -25,7 +25,7 @@ def never_decided(spec: MatchSpec) -> tuple[str, str] | None:
                 of = frozenset([label])  # the row that is tested
             if _least(spec, after, of) < slot.physical:
                 return (
-                    "NEXT in DEFINE that may look behind the match, at a row that may never come",
+                    "NEXT in DEFINE that may look past the match, at a row that may never come",
                     "add a variable for that row to the pattern",
                 )
     ahead = [s for s in spec.slots if s.physical > 0]

@@ -40,7 +40,7 @@ def run_lines(plan: AnyPlan, spec: RunSpec) -> list[str]:
         what = "whose trailing negation" if query.matches is Matches.ALL else "whose first event's WITHIN"
         lines.append(f"  Censored: matches {what} the log's last event does not decide are left out")
     if spec.most_matches < NO_LIMIT:
-        lines.append(f"  Limit: a partition stops after {spec.most_matches} matches, no more are asked for")
+        lines.append(f"  Limit: a partition stops after {spec.most_matches} matches, as no more are needed")
     automaton = spec.automaton
     edges = sum(len(e) for e in automaton.edges)
     lines += [f"  Automaton: {automaton.states} states, {edges} edges", indent(automaton.describe(variables_of(query)))]

@@ -8,9 +8,10 @@ from dataclasses import replace
 
 from sparkcep.errors import PatternAnalysisError, SparkCepError
 from sparkcep.exec.automaton import Automaton, compile_automaton
-from sparkcep.exec.engines.rows.spec import ConditionSet
+from sparkcep.exec.conditions.condition_set import ConditionSet
 from sparkcep.exec.engines.runs.spec import Check, RunSpec
 from sparkcep.exec.engines.runs.tables import has_border, machine_tables
+from sparkcep.exec.masks import words_of
 from sparkcep.exec.shape import OperatorColumns, Within
 from sparkcep.expr.nodes import LABEL_COLUMN, ROW_COLUMN, NavigationSlot, columns_read
 from sparkcep.expr.types import TIMES, NotCompilable
@@ -21,6 +22,7 @@ from sparkcep.planner.conditions.row_conditions import RowCondition, row_conditi
 from sparkcep.planner.input_plan import InputPlan
 from sparkcep.planner.plan import Analyzer
 from sparkcep.planner.steps import PlanSteps
+from sparkcep.planner.test_codes import of_components
 from sparkcep.query import (
     Component,
     Condition,
@@ -29,6 +31,7 @@ from sparkcep.query import (
     RowsPerMatch,
     Scalar,
     Selection,
+    SkipMode,
     TestedAt,
     quote,
     string_literal,
@@ -76,6 +79,21 @@ class BlockPlanner(PlanSteps):
         except SparkCepError as error:
             raise error.placed(query.text or None, query.start) from None
 
+    def run_spec(self, bits: dict[int, int], conditions: ConditionSet, checks: tuple[Check, ...]) -> RunSpec:
+        """What every engine asks of the kernel that walks runs: all matches, of which nothing goes out.
+
+        Args:
+            bits: of tests of one event, by their codes.
+        """
+        query, settings = self.query, self.settings
+        return RunSpec(
+            pattern=query.pattern, automaton=self.automaton, condition_bits=of_components(bits),
+            mask_words=words_of(len(bits)), selection=query.selection, strict_time=query.strict_time,
+            rows_per_match=RowsPerMatch.ONE, skip=SkipMode.PAST_LAST_ROW, skip_target="",
+            conditions=conditions, checks=checks, ansi=settings.ansi, limit_steps=settings.limit_steps,
+            limit_rows=settings.limit_matches, task_memory=settings.task_memory,
+        )  # fmt: skip
+
     def given(
         self,
         keys: Sequence[tuple[str, str]],
@@ -87,12 +105,9 @@ class BlockPlanner(PlanSteps):
         pairs: bool = False,
     ) -> InputPlan:
         """The operator's input. ``chosen``: the layout and why; ``filtered``: as :meth:`filters` gives it."""
-        (layout, reason), (filters, why) = chosen, filtered
-        return InputPlan(
-            query=self.query, fields=self.fields, keys=keys, tests=tests, bits=bits, layout=layout,
-            layout_reason=reason, shape=shape, filters=filters, column_types=self.column_types,
-            within_type=self.within_type, pairs=pairs, replaced=self.numbered_type(layout, shape, why),
-        )  # fmt: skip
+        filters, why = filtered
+        replaced = self.numbered_type(chosen[0], shape, why)
+        return self.input_plan(keys, tests, bits, chosen, shape, filters, pairs=pairs, replaced=replaced)
 
     def numbered_type(self, layout: str, shape: OperatorColumns, why: str) -> dict[int, str]:
         """An event type that only orders rows goes as its number among those of the pattern: strings cost."""

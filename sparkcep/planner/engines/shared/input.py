@@ -6,9 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from sparkcep.exec.engines.rows.spec import words_of
 from sparkcep.exec.engines.shared.spec import Comparison, ComponentTest
-from sparkcep.exec.shape import OperatorColumns
 from sparkcep.planner.conditions.row_conditions import RowCondition
 from sparkcep.planner.engines.runs.steps import type_test
 from sparkcep.planner.engines.shared.comparisons import comparison
@@ -120,15 +118,9 @@ class SharedInput:
     def plan(self, layout: str, reason: str, filters: Sequence[str] = ()) -> InputPlan:
         """What Spark computes, once all patterns are taken. ``filters``: what a row must satisfy for any of them."""
         tests = {n: [RowCondition((text,))] for n, text in enumerate(self.conditions)}
-        shape = OperatorColumns(
-            keys=len(self.keys), limit_events=self.settings.limit_events, chunk_bytes=self.settings.chunk_bytes,
-            task_memory=self.settings.task_memory, masks=words_of(len(tests)), columns=tuple(self.columns),
-            within=None, gathers=(), labels=(),
-        )  # fmt: skip
-        return InputPlan(
-            query=self.steps.query, fields=self.fields, keys=self.keys, tests=tests, bits={n: n for n in tests},
-            layout=layout, layout_reason=reason, shape=shape, filters=filters, column_types=self.types,
-        )  # fmt: skip
+        bits = {n: n for n in tests}
+        shape = self.steps.operator_columns(self.keys, bits, self.columns)
+        return self.steps.input_plan(self.keys, tests, bits, (layout, reason), shape, filters)
 
 
 def number(known: list[T], item: T) -> int:

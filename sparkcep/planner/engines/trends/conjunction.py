@@ -11,9 +11,9 @@ from dataclasses import replace
 
 from sparkcep.errors import PatternAnalysisError, SparkCepError
 from sparkcep.exec.automaton import Automaton
-from sparkcep.exec.engines.rows.spec import BITS_PER_WORD
 from sparkcep.exec.engines.trends.intersection import intersect, recoded
 from sparkcep.exec.engines.trends.spec import Part, TrendSpec
+from sparkcep.exec.masks import BITS_PER_WORD
 from sparkcep.pattern import Conjunction, Pattern, variables
 from sparkcep.planner.conditions.match_conditions import MatchConditions
 from sparkcep.planner.conditions.row_conditions import RowCondition

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.automaton import ACCEPT
-from sparkcep.exec.engines.rows.spec import ConditionSet, words_of
+from sparkcep.exec.conditions.condition_set import ConditionSet
 from sparkcep.exec.engines.runs.spec import Check, RunSpec
 from sparkcep.exec.engines.runs.tables import has_border
 from sparkcep.exec.engines.trends.spec import (
@@ -20,7 +20,7 @@ from sparkcep.exec.engines.trends.spec import (
     TrendAggregate,
     TrendSpec,
 )
-from sparkcep.exec.shape import OperatorColumns, Within
+from sparkcep.exec.shape import Within
 from sparkcep.expr.coercion import average_type
 from sparkcep.expr.types import TIMES, NotCompilable, parse_type
 from sparkcep.planner.conditions.match_conditions import MatchConditions, describe
@@ -37,8 +37,8 @@ from sparkcep.planner.engines.trends.edges import (
 from sparkcep.planner.engines.trends.keys import Comparisons, key_pair
 from sparkcep.planner.engines.trends.quotients import DIGITS
 from sparkcep.planner.engines.trends.sql import TrendSql, TrendValue
+from sparkcep.planner.lengths import fixed_distance
 from sparkcep.planner.plan import EngineDefaults, PatternPlan, StreamNeeds
-from sparkcep.planner.rules.range_splitting import fixed_distance
 from sparkcep.planner.test_codes import edge_test, of_components
 from sparkcep.planner.ties import is_orderable
 from sparkcep.planner.within import check_length
@@ -47,10 +47,8 @@ from sparkcep.query import (
     Condition,
     Navigation,
     PatternQuery,
-    RowsPerMatch,
     Scalar,
     Selection,
-    SkipMode,
     Trend,
     unescape,
 )
@@ -110,12 +108,9 @@ class TrendPlanner(BlockPlanner):
         if width:
             filters.append(f"({query.order_by[0].expression}) IS NOT NULL")
         layout, why = self.fitting_layout(layout, why, filters)
-        shape = OperatorColumns(
-            limit_events=self.settings.limit_events, chunk_bytes=self.settings.chunk_bytes,
-            task_memory=self.settings.task_memory, keys=len(keys),
-            masks=spec.mask_words, columns=tuple(dependent.columns), within=within, gathers=(),
-            labels=(), mask_updates=self.mask_updates(local, spec.condition_bits, shifts) if layout == "lists" else (),
-        )  # fmt: skip
+        bits = spec.condition_bits
+        updates = self.mask_updates(local, bits, shifts) if layout == "lists" else ()
+        shape = self.operator_columns(keys, bits, dependent.columns, within, updates)
         time_type = self.analyze([query.order_by[0].expression])[0][1]
         values = [
             TrendValue(result, self.is_quiet(trend, type_), tuple(map(computed.index, own)), parse_type(type_).scale)
@@ -123,7 +118,7 @@ class TrendPlanner(BlockPlanner):
         ]
         sql = TrendSql(query, [text for text, _ in keys], spec, time_type, values)
         engine = TrendsPlan(spec, dependent.described, filtered, self.lacking)
-        given = self.given(keys, local, spec.condition_bits, (layout, why), shape, (filters, filtered), dependent.pairs)
+        given = self.given(keys, local, bits, (layout, why), shape, (filters, filtered), dependent.pairs)
         return PatternPlan(input=given, engine=engine, output=sql)
 
     def plan_kernel(
@@ -339,7 +334,7 @@ class TrendPlanner(BlockPlanner):
         conditions = self.compile_pairs(dependent, [scalar for scalar, _ in numbers])
         bits = {label: bit for bit, label in enumerate(sorted(local))}
         spec = TrendSpec(
-            run=self.run_spec(bits, ConditionSet(), ()), condition_bits=bits,
+            run=self.traced_spec(bits, ConditionSet(), ()), condition_bits=bits,
             edge_bits=tuple(tuple(bits.get(k, -1) for k in row) for row in edge_codes),
             classes=tuple(replace(c, bit=bits.get(c.bit, -1)) for c in classes),
             conditions=conditions, aggregates=aggregates,
@@ -453,19 +448,9 @@ class TrendPlanner(BlockPlanner):
                 raise dependent.unsupported(scalar, str(error)) from None
         return out
 
-    def run_spec(self, bits: dict[int, int], conditions: ConditionSet, checks: tuple[Check, ...]) -> RunSpec:
+    def traced_spec(self, bits: dict[int, int], conditions: ConditionSet, checks: tuple[Check, ...]) -> RunSpec:
         """The spec for trends that are constructed one by one: all matches, whose events are traced."""
-        query = self.query
-        return RunSpec(
-            pattern=query.pattern, automaton=self.automaton,
-            condition_bits=of_components(bits),
-            mask_words=words_of(len(bits)), selection=query.selection,
-            one_per_start=False, first_only=False, use_within=False, strict_time=query.strict_time,
-            rows_per_match=RowsPerMatch.ONE, skip=SkipMode.PAST_LAST_ROW, skip_labels=frozenset(), skip_target="",
-            slots=(), slot_registers=(), every_row=False, traced=True, conditions=conditions, checks=checks,
-            ansi=self.settings.ansi, limit_steps=self.settings.limit_steps, limit_rows=self.settings.limit_matches,
-            task_memory=self.settings.task_memory,
-        )  # fmt: skip
+        return replace(self.run_spec(bits, conditions, checks), traced=True)
 
     def check_engine(self, spec: RunSpec) -> None:
         """Raises CEP_UNSUPPORTED_NEGATION where the kernel cannot match."""
@@ -498,7 +483,7 @@ class TrendPlanner(BlockPlanner):
             what = "a function of two rows that only Spark has, in windows whose trends are constructed"
             raise dependent.unsupported(conditions[0].scalar, what)
         bits = {label: bit for bit, label in enumerate(sorted(local))}
-        run = self.run_spec(bits, condition_set, checks)
+        run = self.traced_spec(bits, condition_set, checks)
         self.check_engine(run)
         types = tuple(dependent.types())
         spec = TrendSpec(run, bits, (), (), ConditionSet(), aggregates, types, width, slide, enumerated=reason)

@@ -33,7 +33,7 @@ def why_untied(condition: Condition, key: str, pattern: Pattern, negated: set[st
         return "it ties a negated event that is repeated to the match"
     behind = others & set(order[order.index(key) :])
     if behind & repeated or any(len(keys) > 1 and behind & set(keys) for keys in read):
-        return "it ties a negated event to a repeated one behind it"
+        return "it ties a negated event to a repeated one after it"
     if behind and selection is Selection.NEXT:
         return "under SKIP TILL NEXT MATCH it may be tied to events before it only"
     return ""

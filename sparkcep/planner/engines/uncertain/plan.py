@@ -8,11 +8,9 @@ from typing import ClassVar
 
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.automaton import ACCEPT
-from sparkcep.exec.engines.rows.spec import words_of
 from sparkcep.exec.engines.runs.spec import NO_LIMIT, RunSpec
 from sparkcep.exec.engines.runs.tables import single_component
 from sparkcep.exec.engines.uncertain.spec import UncertainSpec
-from sparkcep.exec.shape import OperatorColumns
 from sparkcep.expr.nodes import ROW_COLUMN, NavigationSlot
 from sparkcep.pattern import render
 from sparkcep.planner.conditions.match_conditions import MatchConditions
@@ -31,7 +29,6 @@ from sparkcep.query import (
     PatternQuery,
     Scalar,
     Selection,
-    SkipMode,
     Uncertainty,
 )
 from sparkcep.settings import Settings
@@ -105,18 +102,16 @@ class UncertainPlanner(BlockPlanner):
         measures.inner += [CONFIDENCE, *TICKS, PLACE]
         condition_set, checks = self.compile_runs(dependent, conditions)
         bits = {label: bit for bit, label in enumerate(sorted(local))}
-        words = words_of(len(bits))
-        run = RunSpec(
-            pattern=query.pattern, automaton=self.automaton, condition_bits=bits, mask_words=words,
-            selection=query.selection, one_per_start=False, first_only=False, use_within=False, strict_time=False,
-            rows_per_match=self.query.rows_per_match, skip=SkipMode.PAST_LAST_ROW, skip_labels=frozenset(),
-            skip_target="", slots=tuple(self.outputs.slots), slot_registers=tuple(self.outputs.slot_registers),
-            every_row=measures.has_aggregates, traced=self.outputs.traced is not None,
-            conditions=condition_set, checks=checks,
-            ansi=self.settings.ansi, limit_steps=self.settings.limit_steps, limit_rows=self.settings.limit_matches,
-            task_memory=self.settings.task_memory,
+        run = replace(
+            self.run_spec(bits, condition_set, checks),
+            strict_time=False,
+            rows_per_match=self.query.rows_per_match,
+            slots=tuple(self.outputs.slots),
+            slot_registers=tuple(self.outputs.slot_registers),
+            every_row=measures.has_aggregates,
+            traced=self.outputs.traced is not None,
             most_matches=NO_LIMIT if query.limit is None else query.limit,
-        )  # fmt: skip
+        )
         self.refuse_unclear(run, conditions, dependent)
         sequences = why_sequences(query, self.automaton, conditions)
         spec = UncertainSpec(
@@ -126,14 +121,8 @@ class UncertainPlanner(BlockPlanner):
             most=self.most_probable(),
         )  # fmt: skip
         own = [ticks.low, ticks.high, *([] if ticks.probability is None else [ticks.probability])]
-        shape = OperatorColumns(
-            limit_events=self.settings.limit_events, chunk_bytes=self.settings.chunk_bytes,
-            task_memory=self.settings.task_memory, keys=len(keys),
-            masks=words, columns=(*dependent.columns, *(self.fields.add(text) for text in own)),
-            within=None, gathers=tuple(self.outputs.gathers),
-            labels=tuple(i for i, s in enumerate(self.outputs.slots) if s.label),
-            trace=None if self.outputs.traced is None else tuple(self.outputs.traced),
-        )  # fmt: skip
+        columns = (*dependent.columns, *(self.fields.add(text) for text in own))
+        shape = self.operator_columns(keys, bits, columns)
         filters, why = self.filters(local, dependent)
         filters = [f"({ticks.low}) IS NOT NULL AND ({ticks.high}) IS NOT NULL", *filters]
         layout, reason = self.fitting_layout(layout, reason, filters)
@@ -230,7 +219,7 @@ class UncertainPlanner(BlockPlanner):
             kind = f"a sequence: {why}" if why else "a set: nothing depends on the order of its members"
             lines.append(f"{shown[names[code]]} is {kind}")
         if spec.most:
-            lines.append(f"only the {spec.most} most probable matches are asked for: runs below are dropped on the way")
+            lines.append(f"only the {spec.most} most probable matches are needed; less probable runs are dropped early")
         elif self.query.most_probable is not None:
             many = self.query.most_probable > MOST_RANKED
             why = f"LIMIT is above {MOST_RANKED}" if many else "match_number counts every match"

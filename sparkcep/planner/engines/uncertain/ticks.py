@@ -8,8 +8,8 @@ from decimal import Decimal, InvalidOperation
 
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.expr.types import TIMES, parse_type
+from sparkcep.planner.lengths import DAY, fixed_distance, kernel_units
 from sparkcep.planner.plan import Analyzer
-from sparkcep.planner.rules.range_splitting import DAY, fixed_distance, kernel_units
 from sparkcep.planner.within import check_length
 from sparkcep.query import PatternQuery, Uncertainty, string_literal, unescape
 

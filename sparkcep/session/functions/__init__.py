@@ -1,0 +1,1 @@
+"""What users define: pattern functions in SQL, aggregates in Python."""

@@ -1,0 +1,245 @@
+"""A call of pattern_rules or pattern_rule_errors: its log, how that is partitioned and ordered, and its rules."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame
+
+from sparkcep.errors import PatternAnalysisError, SparkCepError, near_hint, streaming_unsupported, warn
+from sparkcep.planner.fields import Fields
+from sparkcep.planner.streaming.refusals import operator_refusal, order_refusal
+from sparkcep.query import KeyExpression, SortKey, quote
+from sparkcep.session.analyzer import SparkAnalyzer
+from sparkcep.session.planning import watermarked
+from sparkcep.session.rules.sources import rules_at, table_rules
+from sparkcep.settings import LOG_CASE, LOG_EVENT, LOG_TIME, SHARED_INPUT, Settings
+from sparkcep.spark.exceptions import reason
+from sparkcep.sql.log_columns import LogColumns
+from sparkcep.sql.rewriter import InputSql, Rewriter
+from sparkcep.sql.rule_sets.binder import COLUMNS
+from sparkcep.sql.rule_sets.keys import LogKeys
+from sparkcep.sql.rule_sets.rule import Rule
+from sparkcep.sql.rule_sets.table_argument import TableArgument, read_table_argument
+from sparkcep.sql.statement import PatternOccurrence, Statement
+from sparkcep.sql.table_functions import plain_literal, read_call, relation_name
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSetCall:
+    """What a call says. ``source``: the log, which ``input_sql`` reads; ``settings``: with what the log's properties
+    and the call say of its columns."""
+
+    source: DataFrame
+    input_sql: InputSql
+    keys: LogKeys
+    settings: Settings
+    rules: list[Rule]
+    position: int
+
+
+def read_rule_call(
+    analyzer: SparkAnalyzer,
+    rewriter: Rewriter,
+    statement: Statement,
+    form: PatternOccurrence,
+    evaluate: Callable[[int, int], Any],
+) -> RuleSetCall:
+    """Read a call and what it names.
+
+    Args:
+        evaluate: the value of a constant expression between two offsets of the statement.
+
+    Raises:
+        PatternAnalysisError: CEP_TABLE_FUNCTION_ARGUMENT, CEP_RULES, CEP_LOG_COLUMNS, CEP_UNRESOLVED_COLUMN,
+            CEP_TIME_TYPE, CEP_STREAMING_WATERMARK, CEP_STREAMING_UNSUPPORTED; Spark's own classes for arguments
+            that do not fit the parameters.
+    """
+    return _Reader(analyzer, rewriter, statement, form, evaluate).read()
+
+
+class _Reader:
+    def __init__(
+        self,
+        analyzer: SparkAnalyzer,
+        rewriter: Rewriter,
+        statement: Statement,
+        form: PatternOccurrence,
+        evaluate: Callable[[int, int], Any],
+    ) -> None:
+        self.analyzer = analyzer
+        self.rewriter = rewriter
+        self.s = statement
+        self.form = form
+        self.evaluate = evaluate
+        self.arguments = read_call(statement, form).arguments
+
+    def error(self, error_class: str, message: str, position: int, hint: str | None = None) -> PatternAnalysisError:
+        return PatternAnalysisError(error_class, message, text=self.s.text, position=position, hint=hint)
+
+    def place(self, parameter: str) -> int:
+        return self.s.tokens[self.arguments[parameter][0]].start
+
+    def read(self) -> RuleSetCall:
+        table = self.table("log")
+        if table is None:
+            raise self.error(
+                "CEP_TABLE_FUNCTION_ARGUMENT", "The log must be a table.", self.place("log"),
+                "TABLE(log) PARTITION BY case ORDER BY time, or TABLE(SELECT ...) PARTITION BY ...",
+            )  # fmt: skip
+        input_sql = self.input_sql(table)
+        source = self.analyzer.analyzed(input_sql.text)
+        log = self.log_columns(table, source)
+        keys = self.keys(table, source, log)
+        # The tiebreak is a key of all rules.
+        settings = replace(self.analyzer.settings, log_tiebreak="", log_event=self.event_type(source, log))
+        if source.isStreaming:
+            self.check_stream(keys, source, settings)
+        return RuleSetCall(source, input_sql, keys, settings, self.rules(), self.form.keyword.start)
+
+    def check_stream(self, keys: LogKeys, source: DataFrame, settings: Settings) -> None:
+        """Raises what holds for all rules over a stream: CEP_STREAMING_WATERMARK, CEP_STREAMING_UNSUPPORTED."""
+        fields = Fields(source.columns, settings.case_sensitive)
+        order = order_refusal(keys.order_by[0], fields, watermarked(source))
+        if order is not None:
+            raise order.placed(self.s.text, self.place("log"))
+        if not settings.shared_input:
+            raise streaming_unsupported(
+                f"a rule set with {SHARED_INPUT.key} = false",
+                self.s.text,
+                self.place("log"),
+                f"RESET {SHARED_INPUT.key}",
+            )
+        if (operator := operator_refusal(settings)) is not None:
+            raise streaming_unsupported(operator[0], self.s.text, self.place("log"), operator[1])
+
+    # -- the log ---------------------------------------------------------------------------------------------------
+
+    def table(self, parameter: str) -> TableArgument | None:
+        low, high = self.arguments[parameter]
+        found = read_table_argument(self.s, low, high)
+        if found is None and self.s.tokens[low].kind != "string" and relation_name(self.s, low, high):
+            span = self.s.tokens[low].start, self.s.tokens[high - 1].end
+            found = TableArgument(span, (low, high), (), (), False)
+        return found
+
+    def input_sql(self, table: TableArgument) -> InputSql:
+        relation = self.rewriter.render(*table.relation)
+        text = self.rewriter.query_over(self.form, relation)
+        plain = text == f"SELECT * FROM {relation}" and table.name is not None
+        return InputSql(text, relation if plain else None)
+
+    def log_columns(self, table: TableArgument, source: DataFrame) -> LogColumns:
+        """Columns that the call does not name."""
+        types = dict(source.dtypes)
+        fields = Fields(source.columns, self.analyzer.settings.case_sensitive)
+
+        def column(name: str) -> str | None:
+            return fields.column_of(quote(name))
+
+        def properties() -> Mapping[str, str]:
+            named = table.name is not None and relation_name(self.s, *table.name)
+            return self.analyzer.table_properties(self.rewriter.render(*table.relation), source) if named else {}
+
+        return LogColumns(
+            lambda: source.columns, lambda name: column(name) is not None, lambda name: types[column(name) or name],
+            functools.cache(properties), self.analyzer.settings,
+            lambda kind, sentence, hint: self.error(kind, sentence, self.place("log"), hint),
+        )  # fmt: skip
+
+    def event_type(self, source: DataFrame, log: LogColumns) -> str:
+        if "event_type" not in self.arguments:  # whether there is such a column is asked where a rule needs types
+            return log.properties().get("sparkcep.event", "").strip() or self.analyzer.settings.log_event
+        low, high = self.arguments["event_type"]
+        token = self.s.tokens[low]
+        name = token.text if high - low == 1 and token.kind in ("word", "quoted") else plain_literal(self.s, low, high)
+        if not isinstance(name, str):
+            raise self.error(
+                "CEP_TABLE_FUNCTION_ARGUMENT", "The event type must be the name of a column.", token.start,
+                "event_type => action",
+            )  # fmt: skip
+        self.check_column(name, source, token.start)
+        return name
+
+    def check_column(self, name: str, source: DataFrame, position: int) -> None:
+        fields = Fields(source.columns, self.analyzer.settings.case_sensitive)
+        if fields.column_of(quote(name)) is None:
+            raise self.error(
+                "CEP_UNRESOLVED_COLUMN", f"The log has no column {name}.", position,
+                near_hint(name, source.columns, f"its columns are {', '.join(source.columns)}"),
+            )  # fmt: skip
+
+    def keys(self, table: TableArgument, source: DataFrame, log: LogColumns) -> LogKeys:
+        """PARTITION BY and ORDER BY of the call, else of the log's properties or the settings; and the tie-break."""
+        partition_by = tuple(KeyExpression(self.expression(span, source)) for span in table.partition_by)
+        order_by = tuple(
+            SortKey(self.expression(k.expression, source), k.ascending, k.nulls_first) for k in table.order_by
+        )
+        if not partition_by and not table.single:
+            partition_by = tuple(KeyExpression(quote(name)) for name in log.of("case", needed=not order_by))
+        if not order_by:
+            order_by = tuple(SortKey(quote(name)) for name in log.of("time"))
+        if not order_by:
+            raise self.error(
+                "CEP_LOG_COLUMNS", "The rule set has no order.", self.place("log"),
+                "TABLE(log) PARTITION BY case ORDER BY time; or the table's properties sparkcep.case, sparkcep.time "
+                f"and sparkcep.event, or {LOG_CASE.key}, {LOG_TIME.key} and {LOG_EVENT.key}",
+            )  # fmt: skip
+        for key in partition_by:
+            if key.expression.strip("`").casefold() in COLUMNS:
+                raise self.error(
+                    "CEP_DUPLICATE_COLUMN",
+                    f"The result of a rule set has a column {key.expression} of its own.", self.place("log"),
+                    f"give the key another name: TABLE(SELECT {key.expression} AS {key.expression}_, ... FROM ...)",
+                )  # fmt: skip
+        known = {k.expression.strip("`").casefold() for k in order_by}
+        tiebreaks = [name for name in log.of("tiebreak", needed=False) if name.casefold() not in known]
+        order_by += tuple(SortKey(quote(name)) for name in tiebreaks)
+        for note in log.notes:
+            warn(note)
+        return LogKeys(partition_by, order_by)
+
+    def expression(self, span: tuple[int, int], source: DataFrame) -> str:
+        low, high = span
+        token = self.s.tokens[low]
+        if high - low == 1 and token.kind in ("word", "quoted"):
+            self.check_column(token.text, source, token.start)
+        return self.rewriter.render(token.start, self.s.tokens[high - 1].end)
+
+    # -- the rules -------------------------------------------------------------------------------------------------
+
+    def rules(self) -> list[Rule]:
+        """The rules that the call names, read now."""
+        table = self.table("rules")
+        try:
+            if table is not None:
+                return table_rules(self.analyzer.analyzed(self.input_sql(table).text))
+            return rules_at(self.analyzer.spark, self.folder())
+        except SparkCepError as error:
+            if error.position is not None or error.error_class != "CEP_RULES":
+                raise
+            raise self.error(error.error_class, error.sentence, self.place("rules"), error.hint) from None
+
+    def folder(self) -> str:
+        low, high = self.arguments["rules"]
+        value: Any = plain_literal(self.s, low, high)
+        if value is None:
+            try:
+                value = self.evaluate(self.s.tokens[low].start, self.s.tokens[high - 1].end)
+            except SparkCepError:
+                raise
+            except AnalysisException as error:
+                raise self.error(
+                    "CEP_TABLE_FUNCTION_ARGUMENT", f"The rules must be a constant or a table: {reason(error)}.",
+                    self.place("rules"),
+                ) from None  # fmt: skip
+        if not isinstance(value, str):
+            raise self.error(
+                "CEP_TABLE_FUNCTION_ARGUMENT", f"The rules are {value!r}; they must be a folder or a table.",
+                self.place("rules"), "rules => 'detections', or rules => TABLE(detections)",
+            )  # fmt: skip
+        return value

@@ -1,0 +1,419 @@
+"""Run pattern_rules and pattern_rule_errors where they stand in a statement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pyspark.errors import AnalysisException, PySparkTypeError
+from pyspark.sql import DataFrame
+from pyspark.sql.types import IntegerType, StringType, StructField, StructType
+
+from sparkcep.errors import PatternAnalysisError, SparkCepError, not_boolean, warn
+from sparkcep.exec.operator import match
+from sparkcep.planner.choice import make_plan
+from sparkcep.planner.conditions.row_conditions import RowCondition
+from sparkcep.planner.engines.shared.input import NotShared
+from sparkcep.planner.engines.shared.output import NO_MEASURES
+from sparkcep.planner.engines.shared.plan import SharedPlan, SharedPlanner, spark_conditions
+from sparkcep.planner.engines.shared.pruning import SetAsks
+from sparkcep.planner.engines.shared.stream import stream_input
+from sparkcep.planner.explain_before import indent
+from sparkcep.planner.fields import Fields
+from sparkcep.planner.plan import AnyPlan
+from sparkcep.planner.pruning import PlanAsks
+from sparkcep.planner.sampling import Sampler
+from sparkcep.planner.streaming.refusals import check_plan, check_query
+from sparkcep.query import PREFIX, SOURCE, PatternQuery, quote, string_literal, unescape
+from sparkcep.session.analyzer import SparkAnalyzer
+from sparkcep.session.column_types import column_types
+from sparkcep.session.indexes.choice import Pruning, prune
+from sparkcep.session.machine.lost_executors import remember
+from sparkcep.session.messages.spark_errors import located
+from sparkcep.session.parameters import checked_lengths
+from sparkcep.session.planning import watermarked
+from sparkcep.session.relations import Relation, check, matched_stream, relation_sql, untransportable
+from sparkcep.session.rules.call import RuleSetCall, read_rule_call
+from sparkcep.session.streams.history import history
+from sparkcep.settings import SHARED_INPUT, STREAM_BUCKETS
+from sparkcep.sql.rewriter import Rewriter
+from sparkcep.sql.rule_sets.binder import VALUE, BoundRule, bind_rule
+from sparkcep.sql.rule_sets.rule import REPORT, Rule, RuleError
+from sparkcep.sql.statement import PatternOccurrence, Statement
+
+_names = iter(range(2**62))
+#: Rules that a warning names.
+_NAMED = 5
+#: Measures of a rule's query that say which match it is, beside its events: its number, start and end.
+_TOLD = 3
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSetResult:
+    """A call as a relation. ``sql``: a query that takes its place. ``notes``: what EXPLAIN says of it. ``relations``:
+    of rules that run by themselves. ``shared``: how the others run; None where there is none."""
+
+    sql: str
+    notes: list[str]
+    relations: list[Relation]
+    shared: SharedPlan | None
+    set: RuleSet
+
+
+def run_rule_set(
+    analyzer: SparkAnalyzer,
+    rewriter: Rewriter,
+    statement: Statement,
+    form: PatternOccurrence,
+    evaluate: Callable[[int, int], Any],
+) -> RuleSetResult:
+    """A call of pattern_rules or pattern_rule_errors as a relation.
+
+    Raises:
+        SparkCepError: of the call; what is wrong with a rule is in the set's report.
+    """
+    rules = RuleSet(analyzer, read_rule_call(analyzer, rewriter, statement, form, evaluate))
+    rules.bind()
+    found = rules.relation()
+    if form.keyword.text.lower() == "pattern_rules":
+        return found
+    name = f"{PREFIX}relation_{next(_names)}"
+    analyzer.matched[name] = rules.report()
+    return replace(found, sql=f"SELECT * FROM {{{name}}}", relations=[], shared=None)
+
+
+@dataclass(slots=True)
+class RuleSet:
+    """A call's rules on their way to a relation.
+
+    Args:
+        bound: rules that parse and bind. errors: of those that do not, and of those that cannot be planned.
+        types: names and types of expressions over the log, as far as Spark was asked.
+        pruning: how the rules that share their input read it.
+    """
+
+    analyzer: SparkAnalyzer
+    call: RuleSetCall
+    bound: list[BoundRule] = field(default_factory=list)
+    errors: list[RuleError] = field(default_factory=list)
+    types: dict[str, tuple[str, str]] = field(default_factory=dict)
+    pruning: Pruning = field(default_factory=lambda: Pruning(lines=["not used: a rule set over a stream"]))
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the log's columns."""
+        return list(self.call.source.columns)
+
+    @property
+    def column_types(self) -> list[str]:
+        """Spark types of the log's columns."""
+        return column_types(self.call.source.schema, self.call.settings)
+
+    @property
+    def streams(self) -> bool:
+        """Whether the log is a stream."""
+        return bool(self.call.source.isStreaming)
+
+    def bind(self) -> None:
+        """Bind all rules; the report has those that are refused."""
+        columns, seen = self.columns, set[str]()
+        for rule in self.call.rules:
+            if rule.name in seen:
+                self.refuse(rule, SparkCepError("CEP_DUPLICATE_RULE", f"Two rules are called {rule.name}."))
+                continue
+            seen.add(rule.name)
+            try:
+                self.bound.append(bind_rule(rule, columns, self.call.keys, self.call.settings, self.type_of))
+            except SparkCepError as error:
+                self.refuse(rule, error)
+
+    def refuse(self, rule: Rule, error: SparkCepError) -> None:
+        """Note a rule in the report."""
+        self.errors.append(RuleError.of(rule.name, error))
+
+    def type_of(self, text: str) -> str:
+        """Spark's type of an expression over the log."""
+        return self.analyze([text])[0][1]
+
+    def analyze(self, items: Sequence[str], query: PatternQuery | None = None) -> list[tuple[str, str]]:
+        """Names and types of expressions over the log, each asked of Spark once for all rules.
+
+        Args:
+            query: whose expressions they are, for the place of an error.
+        """
+        if not self.types:
+            self.types |= {quote(f.name): (f.name, f.dataType.simpleString()) for f in self.call.source.schema.fields}
+        missing = [item for item in dict.fromkeys(items) if item not in self.types]
+        if missing:
+
+            def ask() -> list[tuple[str, str]]:
+                return self.analyzer.asked(missing, self.call.source)
+
+            found = ask() if query is None else self.analyzer.checked(query, ask)
+            self.types |= dict(zip(missing, found, strict=True))
+        return [self.types[item] for item in items]
+
+    # -- plans -----------------------------------------------------------------------------------------------------
+
+    def relation(self) -> RuleSetResult:
+        """All rules as one relation."""
+        parts: list[str] = []
+        notes: list[str] = []
+        shared, rest = self.shared() if self.call.settings.shared_input else (None, dict[str, str]())
+        if shared is not None:
+            parts.append(self.shared_sql(shared))
+            names = len(shared.spec.rules)
+            what = "one input, in one pass" if shared.stream is None else "one stream, in one operator with one state"
+            notes.append(f"Rule set: {names} {'rule reads' if names == 1 else 'rules read'} {what}")
+            notes.append(f"  conditions evaluated by Spark, each once: {len(shared.input.bits)}")
+            notes.append(f"  columns sent to the matchers: {len(shared.input.shape.columns)}")
+            notes.append(f"  layout: {shared.input.layout} ({shared.input.layout_reason})")
+            if shared.stream is not None:
+                notes += [f"  emitted: {shared.stream.decided}", f"  kept: {shared.stream.kept}"]
+            notes += [f"  Index: {self.pruning.lines[0]}", *(f"    {line}" for line in self.pruning.lines[1:])]
+            notes += ["  SQL before:", indent(unescape(shared.before()).replace(PREFIX, "_"))]
+        elif not self.call.settings.shared_input:
+            rest = dict.fromkeys((b.rule.name for b in self.bound), f"{SHARED_INPUT.key} = false")
+        relations = []
+        for bound in [b for b in self.bound if b.rule.name in rest]:
+            made = self.alone(bound)
+            if made is not None:
+                relations.append(made[0])
+                parts.append(made[1])
+                notes.append(f"Rule {bound.rule.name} runs by itself: {rest[bound.rule.name]}")
+        places = {rule.name: place for place, rule in enumerate(self.call.rules)}
+        self.errors.sort(key=lambda error: places[error.rule])
+        notes += [f"Rule {e.rule} is refused: [{e.error_class}] {e.message}" for e in self.errors]
+        sql = " UNION ALL ".join(parts) if parts else self.nothing()
+        return RuleSetResult(sql, notes, relations, shared, self)
+
+    def shared(self) -> tuple[SharedPlan | None, dict[str, str]]:
+        """The plan of the rules that share their input, None for none; and why the others do not."""
+        call = self.call
+        settings = replace(
+            call.settings, layout="rows", gap_elimination=False, join_prefilter=False, range_splitting=False
+        )
+        plans: list[tuple[BoundRule, AnyPlan]] = []
+        rest: dict[str, str] = {}
+        alone: list[BoundRule] = []
+        for bound in self.bound:
+            try:
+                # Each rule has an order of its own for rows of equal keys.
+                own = replace(bound.query, own_neighbours=True)
+                if self.streams:  # what it returns is no business of Spark's
+                    own = replace(own, measures=own.measures[:_TOLD])
+                plans.append((bound, self.planned(replace(bound, query=own), settings)))
+            except SparkCepError as error:
+                if self.streams:
+                    self.refuse(bound.rule, error)
+                    continue
+                rest[bound.rule.name] = error.sentence
+                alone.append(bound)  # which finds out whether it is refused
+        plans = self.answered(plans)
+        self.bound = [*(bound for bound, _ in plans), *alone]
+        if not plans:
+            return None, rest
+        names = frozenset[str]().union(*(bound.query.identifiers for bound in self.bound))
+        first = self.bound[0].query
+        event_type = next((b.query.event_type for b in self.bound if b.query.event_type is not None), None)
+        base = replace(
+            first, partition_by=call.keys.partition_by, order_by=call.keys.order_by, event_type=event_type,
+            groups=(), within=None, streaming=self.streams,
+        )  # fmt: skip
+        planner = SharedPlanner(
+            base, call.settings, lambda items: self.analyze(items, base), self.sampler(base), self.column_types, names
+        )
+        taken: list[tuple[BoundRule, AnyPlan]] = []
+        for bound, plan in plans:
+            try:
+                planner.add(bound.rule.name, plan, bound.measures)
+                taken.append((bound, plan))
+            except NotShared as why:
+                if self.streams:  # in one operator rules may come and go, and Spark allows no second one
+                    self.refuse(bound.rule, _not_streamed(bound.query, str(why)))
+                    continue
+                rest[bound.rule.name] = str(why)
+        if not taken:
+            return None, rest
+        shared = planner.plan()
+        if self.streams:
+            return self.over_stream(shared, taken), rest
+        asks = SetAsks(shared, [(bound.rule.name, own) for bound, own in taken])
+        self.pruning = prune(self.analyzer, asks, call.source, call.input_sql, call.settings)
+        return shared, rest
+
+    def over_stream(self, plan: SharedPlan, taken: list[tuple[BoundRule, AnyPlan]]) -> SharedPlan:
+        """The plan with what it has more over a stream."""
+        settings = self.call.settings
+        rules = [repr((b.rule.name, b.rule.text, sorted(b.rule.parameters.items()))) for b, _ in taken]
+        stream = stream_input(plan.input, [own for _, own in taken], rules, settings, self.log_parts())
+        reason = f"the input is a stream; {settings.stream_buckets} buckets, {STREAM_BUCKETS.key}"
+        return replace(plan, input=replace(plan.input, layout="stream", layout_reason=reason), stream=stream)
+
+    def log_parts(self) -> list[str]:
+        """What says what the log is: its query, arguments of the statement, types of its columns."""
+        values = {k: v for k, v in self.analyzer.kwargs.items() if not isinstance(v, DataFrame)}
+        types = [f"{name} {type_}" for name, type_ in zip(self.columns, self.column_types, strict=True)]
+        return [self.call.input_sql.text, repr(self.analyzer.args), repr(values), *types]
+
+    def planned(self, bound: BoundRule, settings: Any) -> AnyPlan:
+        """A rule's own plan.
+
+        Raises:
+            SparkCepError: of its engine's planner; CEP_STREAMING_*.
+        """
+        query = checked_lengths(bound.query, self.analyzer)
+        if self.streams:
+            query = replace(query, streaming=True, limit=None)
+            check_query(query, settings, watermarked(self.call.source))
+            settings = replace(settings, layout="rows")
+        plan = make_plan(
+            query, settings, lambda items: self.analyze(items, query), self.sampler(query), self.column_types
+        )  # fmt: skip
+        if self.streams:
+            check_plan(plan, plan.engine.stream_needs)
+        return plan
+
+    def sampler(self, query: PatternQuery) -> Sampler:
+        """What asks for some rows of the log, where that is large."""
+        call = self.call
+        if self.streams:
+            return lambda tests, keys, filters: None
+        return lambda tests, keys, filters: self.analyzer.sample(
+            query, call.source, call.input_sql, tests, keys, filters
+        )  # fmt: skip
+
+    def answered(self, plans: list[tuple[BoundRule, AnyPlan]]) -> list[tuple[BoundRule, AnyPlan]]:
+        """The rules whose conditions Spark takes; the others are refused."""
+        fields = Fields(tuple(self.columns), self.call.settings.case_sensitive)
+        types = dict(zip(self.columns, self.column_types, strict=True))
+        own = [spark_conditions(plan, fields, types) for _, plan in plans]
+        refused = self.refused(list(dict.fromkeys(c.sql() for conditions in own for c in conditions)))
+        kept = []
+        for (bound, plan), conditions in zip(plans, own, strict=True):
+            wrong = next((c for c in conditions if c.sql() in refused), None)
+            if wrong is None:
+                kept.append((bound, plan))
+            else:
+                self.refuse(bound.rule, of_condition(plan.query, wrong, refused[wrong.sql()]))
+        return kept
+
+    def refused(self, texts: list[str]) -> Mapping[str, AnalysisException | str]:
+        """What Spark has against conditions, each an exception or a type that is not boolean. They are asked together,
+        and by halves where one is wrong."""
+        if not texts:
+            return {}
+        try:
+            items = ", ".join(f"({text})" for text in texts)
+            schema = self.analyzer.run(f"SELECT {items} FROM {{{SOURCE}}}", self.call.source).schema
+        except AnalysisException as error:
+            if len(texts) == 1:
+                return {texts[0]: error}
+            half = len(texts) // 2
+            return {**self.refused(texts[:half]), **self.refused(texts[half:])}
+        types = [f.dataType.simpleString() for f in schema]
+        return {text: type_ for text, type_ in zip(texts, types, strict=True) if type_ not in ("boolean", "void")}
+
+    def shared_sql(self, plan: SharedPlan) -> str:
+        """SQL that gives the set's columns of the rules that share their input."""
+        given = plan.input
+        remember(given.layout)
+        name = f"{PREFIX}rules_{next(_names)}"
+        source = self.call.source if self.pruning.frame is None else self.pruning.frame
+        frame = self.analyzer.analyzed(plan.before(), source)
+        if (stream := plan.stream) is None:
+            found = match(frame, given.layout, given.shape, plan.spec)
+        else:
+            before = history(self.analyzer, plan, self.call.source)
+            try:
+                found = matched_stream(frame, given.shape, plan.spec, stream, name, before)
+            except PySparkTypeError:
+                raise untransportable(plan, frame) from None
+        self.analyzer.matched[name] = found.frame
+        return plan.output.sql().replace(f"{{{SOURCE}}}", found.sql(f"{{{name}}}"))
+
+    def alone(self, bound: BoundRule) -> tuple[Relation, str] | None:
+        """A rule as a relation of its own, and SQL that gives the set's columns of it; None where it is refused."""
+        # Rows are counted for events' positions: none may be dropped.
+        settings = replace(self.call.settings, gap_elimination=False)
+        name = f"{PREFIX}relation_{next(_names)}"
+        try:
+            plan = self.planned(bound, settings)
+            given = self.call.source
+            pruning = prune(self.analyzer, PlanAsks(plan), given, self.call.input_sql, settings)
+            source = given if pruning.frame is None else pruning.frame
+            sql = relation_sql(self.analyzer, name, plan, source, None)
+            relation = Relation(name, plan, source, sql, given, pruning)
+            check(self.analyzer, relation)
+        except SparkCepError as error:
+            self.refuse(bound.rule, error)
+            return None
+        return relation, f"SELECT {', '.join(self.items(bound, plan))} FROM {sql}"
+
+    def items(self, bound: BoundRule, plan: AnyPlan) -> list[str]:
+        """The set's columns over the columns of a rule's relation."""
+        shown = list(plan.input.keys)[: len(self.call.keys.partition_by)]
+        values = [f"{string_literal(m.name)}, CAST(`{VALUE}{n}` AS STRING)" for n, m in enumerate(bound.measures)]
+        measures = f"map({', '.join(values)})" if values else NO_MEASURES
+        names = [quote(name) for _, name in shown]
+        common = ["match_number", "start_time", "end_time", "events"]
+        return [f"{string_literal(bound.rule.name)} AS rule", *names, *common, f"{measures} AS measures"]
+
+    # -- results ---------------------------------------------------------------------------------------------------
+
+    def nothing(self) -> str:
+        """SQL of the result without rows."""
+        time = f"({self.call.keys.order_by[0].expression})"
+        fields = Fields(tuple(self.columns), self.call.settings.case_sensitive)
+        keys = []
+        for key in self.call.keys.partition_by:
+            column = fields.column_of(key.expression)
+            name = column if column is not None else self.analyze([key.expression])[0][0]
+            keys.append(f"({key.expression}) AS {quote(name)}")
+        event = f"named_struct('variable', '', 'position', 0, 'time', {time})"
+        items = [
+            "'' AS rule", *keys, "1L AS match_number", f"{time} AS start_time", f"{time} AS end_time",
+            f"array({event}) AS events", f"{NO_MEASURES} AS measures",
+        ]  # fmt: skip
+        return f"SELECT {', '.join(items)} FROM {{{self.name_source()}}} WHERE false"
+
+    def name_source(self) -> str:
+        """A name of the log in SQL."""
+        name = f"{PREFIX}log_{next(_names)}"
+        self.analyzer.matched[name] = self.call.source
+        return name
+
+    def report(self) -> DataFrame:
+        """The errors as rows."""
+        types = {"line": IntegerType(), "column": IntegerType()}
+        schema = StructType([StructField(name, types.get(name, StringType())) for name in REPORT])
+        return self.analyzer.spark.createDataFrame([error.row() for error in self.errors], schema)
+
+    def warn(self) -> None:
+        """Warn of rules that are refused."""
+        if not self.errors:
+            return
+        named = ", ".join(f"{e.rule} ({e.error_class})" for e in self.errors[:_NAMED])
+        more = f" and {len(self.errors) - _NAMED} more" if len(self.errors) > _NAMED else ""
+        warn(
+            f"{len(self.errors)} of {len(self.call.rules)} rules are refused and do not run: {named}{more}; "
+            "pattern_rule_errors with the same arguments says why."
+        )
+
+
+def _not_streamed(query: PatternQuery, why: str) -> PatternAnalysisError:
+    """CEP_STREAMING_UNSUPPORTED of a rule that cannot be one of a set's; the caller notes it."""
+    return PatternAnalysisError(
+        "CEP_STREAMING_UNSUPPORTED",
+        f"Over a stream all rules of a set run in one operator, which this one cannot: {why}.",
+        text=query.text or None, position=query.start,
+        hint="let a stream of its own run it, as a statement with a checkpoint of its own",
+    )  # fmt: skip
+
+
+def of_condition(query: PatternQuery, condition: RowCondition, why: AnalysisException | str) -> PatternAnalysisError:
+    """What Spark has against a rule's condition, at its place; the caller notes it."""
+    if isinstance(why, str):
+        return not_boolean(why, query.text, condition.position)
+    return located(query, why, condition.position)

@@ -1,0 +1,166 @@
+"""What a relation is, read from Spark's analysed plan (classic sessions only): cheaper than asking by statements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from sparkcep.spark.releases import dataset_class
+
+#: Properties of a table that name the columns of its log.
+LOG_PROPERTIES = tuple(f"sparkcep.{role}" for role in ("case", "time", "tiebreak", "event"))
+
+#: Where Spark says that a column is a CHAR or VARCHAR; it fills values of the former up with blanks to compare them.
+CHAR_METADATA = "__CHAR_VARCHAR_TYPE_STRING"
+
+
+def is_remote(spark: SparkSession) -> bool:
+    """Whether it is a Spark Connect session, which has no JVM and may not see the storage."""
+    return type(spark).__module__.startswith("pyspark.sql.connect.")
+
+
+def shows_plans(spark: SparkSession) -> bool:
+    """Whether plans can be read: not on Spark Connect, nor where a runtime locks the JVM away."""
+    with suppress(Exception):
+        return not is_remote(spark) and spark._jvm is not None
+    return False
+
+
+def analysed(frame: DataFrame) -> Any:
+    """The JVM's analysed plan. There is no public way to it: Spark Connect raises, and so do runtimes that lock the JVM
+    away, each in its way. Whoever asks must do without."""
+    return frame._jdf.queryExecution().analyzed()
+
+
+def _files(frame: DataFrame) -> Any:
+    """The plan of the files that a relation is nothing but, by whatever names: all their rows, with the columns they
+    have. None where it is something else, and on Spark Connect, which shows no plans."""
+    with suppress(Exception):
+        plan = analysed(frame)
+        while plan.nodeName() in ("SubqueryAlias", "View", "Project"):
+            child = plan.children().head()
+            if not plan.sameOutput(child):
+                return None
+            plan = child
+        if plan.nodeName() == "LogicalRelation":
+            return plan
+    return None
+
+
+def is_bare(frame: DataFrame) -> bool:
+    """Whether a relation is nothing but files; False on Spark Connect."""
+    return _files(frame) is not None
+
+
+def bare(frame: DataFrame) -> DataFrame | None:
+    """The files that a relation is nothing but; None as :func:`is_bare` is False."""
+    spark = frame.sparkSession
+    with suppress(Exception):
+        if (plan := _files(frame)) is not None:
+            return over_plan(spark, plan)
+    return None
+
+
+def over_plan(spark: SparkSession, plan: Any) -> DataFrame:
+    """A DataFrame of one of the JVM's plans."""
+    dataset = reduce(getattr, dataset_class().split("."), spark._jvm)
+    return DataFrame(dataset.ofRows(spark._jsparkSession, plan), spark)  # type: ignore[union-attr]
+
+
+@dataclass(frozen=True, slots=True)
+class FileRelation:
+    """Files as a relation: their format's short name, in lower case, and the options they are read with.
+
+    ``partition_columns``: None: not known. ``partitions``: values of a catalog table's partitions, by their places.
+    """
+
+    format: str
+    options: Mapping[str, str]
+    partition_columns: Sequence[str] | None
+    partitions: Mapping[str, str]
+
+
+def file_relation(frame: DataFrame) -> FileRelation | None:
+    """How the files are read that a relation is nothing but; None as :func:`is_bare` is False."""
+    with suppress(Exception):
+        if (plan := _files(frame)) is not None:
+            relation = plan.relation()
+            names = list(relation.partitionSchema().fieldNames())
+            options = texts_of(relation.options())
+            return FileRelation(
+                str(relation.fileFormat().shortName()).lower(), options, names, _places(plan) if names else {}
+            )
+    return None
+
+
+def _places(plan: Any) -> dict[str, str]:
+    """Of a catalog's partitions, which may lie anywhere; the paths of other files tell their partitions' values."""
+    location = plan.relation().location()
+    if not plan.catalogTable().isDefined() or location.getClass().getSimpleName() != "CatalogFileIndex":
+        return {}
+    nothing = plan.relation().options().toSeq().take(0)
+    between = "\u0001\u0002\u0001"
+    listed = str(location.filterPartitions(nothing).partitionSpec().partitions().mkString(between))
+    # As PartitionPath([values],path) prints itself.
+    parts = (text.removeprefix("PartitionPath(").removesuffix(")").rpartition("],") for text in listed.split(between))
+    return {path: values for values, _, path in parts if path}
+
+
+def estimated_size(frame: DataFrame) -> float | None:
+    """Bytes of a relation by Spark's estimate, before its optimizer; None on Spark Connect, which shows no plans."""
+    with suppress(Exception):
+        return float(str(analysed(frame).stats().sizeInBytes()))
+    return None
+
+
+def scans_columns(frame: DataFrame) -> bool:
+    """Whether a few columns of a relation can be read at a small part of its whole cost: filters and projections over
+    columnar files or rows in memory."""
+    with suppress(Exception):
+        plan = analysed(frame)
+        while plan.nodeName() in ("SubqueryAlias", "View", "Project", "Filter"):
+            plan = plan.children().head()
+        if plan.nodeName() in ("LocalRelation", "Range"):
+            return True
+        if plan.nodeName() == "LogicalRelation":
+            return str(plan.relation().fileFormat().shortName()).lower() in ("parquet", "orc", "delta")
+    return False
+
+
+def session_settings(spark: SparkSession) -> dict[str, str]:
+    """All settings that a session was given, in one round trip."""
+    with suppress(Exception):
+        return texts_of(spark._jsparkSession.conf().getAll())
+    return dict(spark.conf.getAll)
+
+
+def log_properties(frame: DataFrame) -> Mapping[str, str] | None:
+    """Which of LOG_PROPERTIES the table or view has that a relation is; None: its plan does not tell."""
+    with suppress(Exception):
+        plan = analysed(frame)
+        # A Project casts CHAR columns, a Filter is a block's WHERE before PATTERN.
+        while plan.nodeName() in ("SubqueryAlias", "Project", "Filter"):
+            plan = plan.children().head()
+        if plan.nodeName() == "View":
+            return _properties(plan.desc())
+        if plan.nodeName() == "LogicalRelation":
+            table = plan.catalogTable()
+            return _properties(table.get()) if table.isDefined() else {}
+    return None
+
+
+def _properties(table: Any) -> dict[str, str]:
+    found = texts_of(table.properties())
+    return {key: found[key] for key in LOG_PROPERTIES if key in found}
+
+
+def texts_of(scala_map: Any) -> dict[str, str]:
+    """A Scala Map of texts in one round trip, instead of one or two for each key. Keys have no blanks."""
+    between = "\u0001\u0002\u0001"
+    entries = str(scala_map.mkString(between)).split(between)
+    return dict(entry.split(" -> ", 1) for entry in entries if entry)
