@@ -22,7 +22,7 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, Row
 from pyspark.sql.types import StructField, StructType
 
-from sparkcep.spark_exceptions import condition_of, fragments, message, parameters_of
+from sparkcep.spark.exceptions import condition_of, fragments, message, parameters_of
 
 _WORD = re.compile(r"\w+")
 #: What a statement makes or changes: the name behind these words.

@@ -13,8 +13,8 @@ from unittest import mock
 import pytest
 from pyspark.sql import SparkSession
 
+from sparkcep.exec.conditions.condition_set import ConditionSet
 from sparkcep.exec.conditions.programs import CallsBack, ConditionPrograms
-from sparkcep.exec.engines.rows.spec import ConditionSet
 from sparkcep.expr.functions.operators import ARITHMETIC
 from sparkcep.expr.nodes import COMPARISONS, AggregateSlot
 from sparkcep.expr.typed import Form, Typed
