@@ -147,7 +147,7 @@ test-connect: $(VENV)/.test
 		$(addprefix tests/spark/test_,$(if $(findstring full,$(TIER)),$(CONNECT_SHORT),$(CONNECT)))
 
 check: $(VENV)/.test
-	$(BIN)/ruff check .
+	$(BIN)/ruff check --no-cache .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 

@@ -30,7 +30,7 @@ import sparkcep
 from sparkcep.cli.main import main as main_of_the_command
 from sparkcep.cli.printing import print_markdown
 from sparkcep.errors import SparkCepError, error_behind
-from sparkcep.session.local import local_session
+from sparkcep.session.machine.local import local_session
 from sparkcep.sql.script import split_statements
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -128,7 +128,7 @@ def _run_python(step: Step, names: dict[str, Any]) -> Result:
 def _run_command(step: Step, spark: SparkSession) -> Result:
     session = spark.newSession()
     with (
-        mock.patch("sparkcep.session.local.local_session", lambda *_: session),
+        mock.patch("sparkcep.session.machine.local.local_session", lambda *_: session),
         contextlib.redirect_stdout(io.StringIO()) as printed,
     ):
         code = main_of_the_command(shlex.split(step.code.replace("\\\n", " "))[1:])

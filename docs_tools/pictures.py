@@ -8,13 +8,15 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from sparkcep import pictures
-from sparkcep.session.local import local_session
+from sparkcep.session.machine.local import local_session
 
 FOLDER = Path(__file__).parents[1] / "docs" / "pictures"
 
 LOG = """CREATE TABLE orders USING parquet AS
 SELECT id AS order_id, step AS event,
-  TIMESTAMP'2026-01-05 08:00:00' + make_dt_interval(id div 400, pos * 5 + id % 7) AS at
+  TIMESTAMP'2026-01-05 08:00:00'
+    + make_dt_interval(id div 400, pos * (2 + CAST(pow(pmod(hash(id), 100) / 35.0, 3) AS INT)),
+                       pos * pmod(hash(id, 1), 60)) AS at
 FROM range(2000)
 LATERAL VIEW posexplode(split(CASE
   WHEN id % 10 = 3 THEN 'placed,reminded,paid,shipped'
@@ -37,6 +39,8 @@ RULES = """SELECT * FROM pattern_rules(TABLE(orders) PARTITION BY order_id ORDER
     ('returned', 'PATTERN SEQ(shipped s, returned r)'), ('reminded twice', 'PATTERN SEQ(reminded r, reminded s)'),
     ('never paid', 'PATTERN SEQ(placed p, !paid q, cancelled c)'), ('paid at once', 'PATTERN SEQ(placed p, paid q)
       EVENT SELECTION STRICT CONTIGUITY'), ('refunded', 'PATTERN SEQ(returned r, refunded f)') AS r(name, rule)))"""
+STEPS = """SELECT * FROM funnel_steps(TABLE(orders) PARTITION BY order_id ORDER BY at EVENT TYPE event,
+  steps => ARRAY('placed', 'paid', 'shipped', 'returned'), within => INTERVAL 5 DAYS)"""
 RETURNED = HEAD + "PATTERN SEQ(reminded+ r[], (paid | cancelled) e)"
 
 
@@ -45,9 +49,16 @@ def draw(spark: SparkSession) -> dict[str, pictures.Picture]:
     spark.sql(LOG)
     spark.sql(INDEX)
     spark.sql("CREATE TEMPORARY VIEW ticker AS SELECT 'A' AS symbol, DATE'2026-01-05' AS day, 1.5 AS price")
-    out = {"pattern_block": pictures.pattern(spark, BLOCK), "pattern_clause": pictures.pattern(spark, CLAUSE)}
+    out = {"start": pictures.pattern(spark, HEAD + "PATTERN SEQ(paid p, !shipped s) WITHIN 2 days RETURN order_id")}
+    out |= {"pattern_block": pictures.pattern(spark, BLOCK), "pattern_clause": pictures.pattern(spark, CLAUSE)}
     spark.conf.set("spark.sparkcep.planner.index.cases", "lists")
-    out["funnel"] = pictures.funnel(spark, CANCELLED)
+    out["pruning"] = pictures.pruning(spark, CANCELLED)
+    out["funnel"] = pictures.funnel(spark, STEPS)
+    out["waits"] = pictures.waits(spark, HEAD + "PATTERN SEQ(placed p, reminded* r[], paid q, shipped s)")
+    out["cases"] = pictures.cases(spark, RETURNED, cases=8)
+    out["directly_follows"] = pictures.directly_follows(
+        spark, "SELECT * FROM orders", case="order_id", time="at", event="event"
+    )
     out["timeline"] = pictures.timeline(spark, RETURNED, matches=12)
     out["rules"] = pictures.rules(spark, RULES, cells=5)
     out["continuations"] = pictures.continuations(spark, "orders", "placed")

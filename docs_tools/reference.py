@@ -77,7 +77,7 @@ def errors_page() -> str:
         for message, hint in said:
             lines.append(f"* {message}" + (f" *Hint: {hint}*" if hint else ""))
         if not said:
-            lines.append("* The sentence is made where it is raised.")
+            lines.append("* The message says what is wrong.")
     return "\n".join(lines) + "\n"
 
 
