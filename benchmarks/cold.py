@@ -55,7 +55,7 @@ CONDITIONS = {"nothing": (False, False), "shipped": (True, False), "warm": (Fals
 
 def measured(engines: Sequence[str]) -> dict[str, dict[str, float]]:
     """Seconds and CPU seconds of each engine's first answer in this process, and of its second."""
-    from sparkcep.session.local import local_session
+    from sparkcep.session.machine.local import local_session
 
     spark = local_session("local[2]")
     spark.sql("SELECT id % 3 AS k, count(*) FROM range(1000) GROUP BY 1").collect()
@@ -116,11 +116,12 @@ def workloads() -> Mapping[str, Callable[[], object]]:
 
     from benchmarks import repair, runs, trends, uncertain
     from sparkcep.exec.batch import Batch
+    from sparkcep.exec.conditions.condition_set import ConditionSet
     from sparkcep.exec.engines.non_answers.matcher import NonAnswers
     from sparkcep.exec.engines.non_answers.spec import Bound
     from sparkcep.exec.engines.rows.matcher import Matcher
     from sparkcep.exec.engines.rows.program import compile_pattern
-    from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec
+    from sparkcep.exec.engines.rows.spec import MatchSpec
     from sparkcep.exec.engines.runs.matcher import RunMatcher
     from sparkcep.exec.engines.trends.matcher import TrendMatcher
     from sparkcep.expr.nodes import Call, Load, NavigationSlot

@@ -19,10 +19,11 @@ import pyarrow as pa
 from numba import njit
 
 from benchmarks.harness import REPEATS, cpu_seconds
+from sparkcep.exec.conditions.condition_set import ConditionSet
 from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.rows.matcher import Batch, Matcher
 from sparkcep.exec.engines.rows.program import compile_pattern
-from sparkcep.exec.engines.rows.spec import ConditionSet, MatchSpec
+from sparkcep.exec.engines.rows.spec import MatchSpec
 from sparkcep.expr.nodes import AggregateSlot, Call, ConditionSlot, Constant, Expression, Load, NavigationSlot, RowValue
 from sparkcep.expr.types import DOUBLE
 from sparkcep.pattern import Concatenation, Pattern, Quantified, Variable

@@ -1,4 +1,4 @@
-"""Patterns of one statement over one input, UNION ALL: sharing their input, and each by itself.
+"""Several patterns in one statement over one input, with UNION ALL: sharing their input, and each by itself.
 
 Over a log of 50 event types in cases of 100 events. Sequences: of two to five types with a condition on each second
 event, all matches that do not overlap. Falls and rises: clauses of neighbours, which read every row. Trends: counts

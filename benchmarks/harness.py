@@ -225,7 +225,7 @@ def as_markdown(outcome: Outcome) -> str:
         + [["rows of the answer", *(f"{outcome.best(q, benchmark.systems).rows:,}" for q in benchmark.queries)]],
     )
     if benchmark.ratios:
-        lines += ["", "Ratios of medians; where a side has two formulations, the faster one counts:", ""]
+        lines += ["", "Ratios of medians; if a side has two formulations, the faster one counts:", ""]
         lines += table(
             ["ratio", *benchmark.queries],
             [[r.name, *(_number(outcome.ratio(q, r)) for q in benchmark.queries)] for r in benchmark.ratios],

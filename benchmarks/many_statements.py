@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 import sparkcep
 from sparkcep.session import plan_cache as kept
-from sparkcep.session.java import ensure_java
+from sparkcep.session.machine.java import ensure_java
 
 CLAUSE = """SELECT * FROM events MATCH_RECOGNIZE (PARTITION BY k ORDER BY o MEASURES A.o AS x, B.o AS y
     PATTERN (A B) DEFINE A AS e = 'a', B AS B.o > A.o + {}) WHERE x > 1"""

@@ -193,7 +193,7 @@ def watched(peak: Peak, over: threading.Event) -> None:
 
 
 def session() -> SparkSession:
-    from sparkcep.session.local import local_session
+    from sparkcep.session.machine.local import local_session
 
     return local_session(f"local[{CORES}]", conf={
         "spark.driver.memory": HEAP, "spark.sql.session.timeZone": "UTC", "spark.sql.shuffle.partitions": "4",

@@ -42,7 +42,7 @@ quoted beside; where a table has no quotation, the paper's figure of that experi
 was made, and the table stands alone. Each pattern runs once on each system after two for nothing; medians are over
 patterns.
 
-Real logs are small, and full of equal times: events are ordered by time and position in the case.
+Real logs are small and full of equal times, so events are ordered by time and position in the case.
 """
 
 

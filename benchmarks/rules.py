@@ -1,4 +1,4 @@
-"""Rule sets: 1 to 1,000 rules over one log in one pass, beside the same rules one by one and hand-written Spark SQL.
+"""1 to 1,000 rules over one log in one pass, compared with the same rules one by one and with hand-written Spark SQL.
 
 Rules are sequences of two to five event types with a condition on each second event, the first match of each case.
 The hand-written statement has an expression for each rule over one cached table of sorted lists, in which Spark's own

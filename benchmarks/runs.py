@@ -22,7 +22,7 @@ from benchmarks.harness import RESULTS, cpu_seconds
 from benchmarks.spark import spark_session
 from sparkcep.exec.automaton import compile_automaton
 from sparkcep.exec.batch import Batch
-from sparkcep.exec.engines.rows.spec import ConditionSet
+from sparkcep.exec.conditions.condition_set import ConditionSet
 from sparkcep.exec.engines.runs.matcher import RunMatcher
 from sparkcep.exec.engines.runs.spec import Check, RunSpec, Span
 from sparkcep.expr.nodes import AggregateSlot, Call, Constant, Load, NavigationSlot, RowValue
@@ -180,7 +180,8 @@ def stocks(quick: bool) -> list[str]:
     before = NavigationSlot(0, False, 1, 0, 0)
     least = AggregateSlot("min", 0, (RowValue(0),), before=True)
     lines = [
-        "SASE+'s `pattern(stock+ a[], stock b)`, one symbol, 100,000 events; *gain*: times as fast merged. Runs are",
+        "SASE+'s `pattern(stock+ a[], stock b)`, one symbol, 100,000 events; *gain*: how many times "
+        "as fast it is with merging. Runs are",
         "merged where a condition is not tested before matches are enumerated; those of p1 to p3 are, so both columns",
         "run the same. *far*: `SEQ(stock a, stock b, stock c)`, a any, b one in 100, c.price > b.price + 200: many",
         "starts share each b.",

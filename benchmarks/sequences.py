@@ -45,7 +45,7 @@ do not depend on how many events the run takes.
 
 NOTES = (
     "Every run goes from the text of the query to its rows in the caller: parsing, planning, reading, collecting. "
-    "A session keeps the pattern plan of a text that it has seen; *text not seen before* is another text in each run.",
+    "A session caches the pattern plan of a text. *text not seen before* uses another text in each run.",
     "windows: `min(CASE ...) OVER (PARTITION BY case_id)` once for each step; arrays: times of each type in an array "
     "by GROUP BY, then `array_min(filter(...))` once for each step; fold: one sorted array and `aggregate` over it.",
     sparks.SETTINGS_NOTE + " DuckDB: 2 threads, views over the files. "

@@ -35,7 +35,7 @@ each list:
 {floor}
 ```
 
-The floor's answer is its own and is compared only with itself. Hand-written SQL looks two rows ahead with `lead`;
+The floor has another answer, so it is compared only with itself. Hand-written SQL looks two rows ahead with `lead`;
 it can do so as three different types in a row cannot overlap.
 """
 

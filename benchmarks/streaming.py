@@ -54,7 +54,8 @@ DELAY = (
     "checkpoint:"
 )
 WAITING = (
-    "Micro-batches of 10,000 events of 10,000 keys, beside keys of which one event each waits for another, for a day:"
+    "Micro-batches have 10,000 events of 10,000 keys. Beside them, other keys have one event each that "
+    "waits for another, for a day:"
 )
 SYSTEMS = (*(f"sparkcep, batches of {size}" for size in BATCHES), "Flink")
 

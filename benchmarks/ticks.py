@@ -33,12 +33,12 @@ Both sides end in an aggregate over every column they make, one row for the call
 {floor}
 ```
 
-The floor's answer is its own and is compared only with itself.
+The floor has another answer, so it is compared only with itself.
 """
 
 NOTES = (
     "Every run goes from the text of the query to its row in the caller: parsing, planning, reading, collecting.",
-    "sparkcep takes the layout it chooses itself; the line `rows layout` sets spark.sparkcep.exec.layout = rows.",
+    "sparkcep chooses the layout itself; the line `rows layout` sets spark.sparkcep.exec.layout = rows.",
     "Gaps and islands: signs by `lag`, runs by a running sum, a valley is a fall beside a rise; a valley of a one-step "
     "fall right after a matched one has no row left to start with, which a count from the last certain valley decides.",
     sparks.SETTINGS_NOTE,

@@ -239,7 +239,7 @@ def of_several_orders(quick: bool, mask: Ints, value: Ints) -> dict[str, Any]:
 
 def _two_step(run: Any, mask: Ints, value: Ints) -> tuple[float, int]:
     """Seconds and trends where matches are constructed and counted."""
-    from sparkcep.exec.engines.rows.spec import ConditionSet
+    from sparkcep.exec.conditions.condition_set import ConditionSet
     from sparkcep.exec.engines.runs.spec import Check
     from sparkcep.exec.engines.trends.spec import TrendAggregate, TrendSpec
     from sparkcep.expr.nodes import Call, Load, NavigationSlot
