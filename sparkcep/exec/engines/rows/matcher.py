@@ -12,6 +12,7 @@ from sparkcep.exec.conditions.compiler import compile_conditions
 from sparkcep.exec.conditions.external import External
 from sparkcep.exec.conditions.lookback import Lookback
 from sparkcep.exec.conditions.programs import CallsBack, Labels
+from sparkcep.exec.engines.rows.foresight import DOUBT, TRIED_STEPS, estimated_steps, too_long
 from sparkcep.exec.engines.rows.spec import MatchSpec
 from sparkcep.exec.engines.rows.tables import (
     PATIENCE,
@@ -29,7 +30,7 @@ from sparkcep.exec.engines.rows.tables import (
 )
 from sparkcep.exec.kernels.rows import rows as kernel
 from sparkcep.exec.kernels.rows.tables import Emission, Query, Room, Rows
-from sparkcep.exec.kernels.statuses import OUTPUT_FULL
+from sparkcep.exec.kernels.statuses import OUTPUT_FULL, TOO_MANY_STEPS
 from sparkcep.exec.kernels.tables import Within, Words
 from sparkcep.exec.memory import Budget
 from sparkcep.exec.statuses import MODES, SKIPS, emitted_rows, raise_status, too_much_output
@@ -178,8 +179,8 @@ class Matcher:
         most_bytes = min(most_bytes, max(PIECE_BYTES, budget.left // 2))
         epoch, self.epoch = self.epoch, self.epoch + len(batch.offsets)
         query = Query(
-            self.automaton, conditions, self.emission, int(dependent),
-            int(spec.use_within), self.ahead, self.output_ahead, spec.limit_steps, spec.limit_rows, spec.undecided,
+            self.automaton, conditions, self.emission, int(dependent), int(spec.use_within), self.ahead,
+            self.output_ahead, min(spec.limit_steps, TRIED_STEPS), spec.limit_rows, spec.undecided,
         )  # fmt: skip
         marks = _NO_MARKS if batch.marks is None else batch.marks
         reached = batch.reached if watermark is None else watermark
@@ -188,6 +189,10 @@ class Matcher:
         out = np.empty((1024, kernel.FIXED + len(spec.slots)), np.int64)
         while True:
             status = kernel.match_partitions(query, given, room, progress, out)
+            if status == TOO_MANY_STEPS and query.max_steps < spec.limit_steps:
+                self.foresee(query, given, room, progress)
+                query = query._replace(max_steps=spec.limit_steps)
+                continue
             if status != OUTPUT_FULL:
                 break
             used = int(progress[kernel.USED])
@@ -201,6 +206,28 @@ class Matcher:
         self.external.raise_failure(status)
         self.check(status)
         yield out[: progress[kernel.USED]]
+
+    def foresee(self, query: Query, given: Rows, room: Room, progress: Ints) -> None:
+        """Give a partition up that would take many times its limit of steps.
+
+        Raises:
+            LimitError: CEP_STEP_LIMIT.
+        """
+        at, limit = int(progress[kernel.AT_PARTITION]), self.spec.limit_steps
+        whole = not given.is_open or at < len(given.offsets) - 2
+        if not whole or len(given.marks) or len(given.left) or self.programs.external:
+            return  # rows are still to come, start rows are chosen elsewhere, or a trial might fail
+        rows = int(given.offsets[at + 1] - given.offsets[at])
+        scratch = np.empty((rows + 1024, kernel.FIXED + len(self.spec.slots)), np.int64)
+        alone = given._replace(offsets=given.offsets[: at + 2], is_open=0)
+
+        def run(trial: Ints, steps: int) -> int:
+            trial[kernel.USED] = 0
+            return int(kernel.match_partitions(query._replace(max_steps=steps), alone, room, trial, scratch))
+
+        steps = estimated_steps(progress, rows, run)
+        if steps > DOUBT * limit:
+            raise too_long(steps, limit, int(progress[kernel.AT_ROW]), rows)
 
     def check(self, status: int) -> None:
         """Raise the error behind a kernel status."""
