@@ -190,6 +190,43 @@ def taken_before(node: Pattern, name: str, at: str) -> bool:
     return True
 
 
+def directly_before(node: Pattern, name: str) -> frozenset[str]:
+    """Variables that the row before a row of ``name`` may have; with "" where it may be the match's first, and for
+    patterns that have no order of their own.
+
+    >>> a, b = Variable("A"), Variable("B")
+    >>> sorted(directly_before(Concatenation((a, Quantified(b, 1, None))), "B"))
+    ['A', 'B']
+    """
+    if any(isinstance(n, (Permutation, Negation, Conjunction)) for n in walk(node)):
+        return frozenset([""])
+    _, firsts, _, neighbours = _borders(node)
+    return frozenset([a for a, b in neighbours if b == name] + [""] * (name in firsts))
+
+
+def _borders(node: Pattern) -> tuple[bool, set[str], set[str], set[tuple[str, str]]]:
+    """Whether a pattern can be empty, its possible first and last variables, and pairs that may stand side by side."""
+    if isinstance(node, Variable):
+        return False, {node.name}, {node.name}, set()
+    parts = list(map(_borders, children(node)))
+    if isinstance(node, Alternation):
+        return (
+            any(p[0] for p in parts), set().union(*(p[1] for p in parts)), set().union(*(p[2] for p in parts)),
+            set().union(*(p[3] for p in parts)),
+        )  # fmt: skip
+    empty, firsts, lasts, pairs = True, set[str](), set[str](), set[tuple[str, str]]()
+    for optional, first, last, inner in parts:
+        pairs |= inner | {(a, b) for a in lasts for b in first}
+        firsts |= first if empty else set()
+        lasts = last | (lasts if optional else set())
+        empty = empty and optional
+    if isinstance(node, Quantified):
+        empty = empty or node.minimum == 0
+        if node.maximum is None or node.maximum > 1:
+            pairs |= {(a, b) for a in lasts for b in firsts}
+    return empty, firsts, lasts, pairs
+
+
 def matches_one_way(node: Pattern) -> bool:
     """Whether the pattern has at most one match that begins with a given row: nothing in it is a choice."""
     if isinstance(node, (Alternation, Permutation)):

@@ -8,12 +8,14 @@ from typing import Protocol
 
 from sparkcep.expr.nodes import ConditionSlot, Expression, Load, NavigationSlot
 from sparkcep.planner.fields import Fields
-from sparkcep.query import Navigation
+from sparkcep.query import Navigation, PatternQuery
 
 
 class Collector(Protocol):
     """What collects the columns and slots of conditions; see MatchConditions."""
 
+    query: PatternQuery
+    labels: tuple[str, ...]
     fields: Fields
     column_types: Mapping[str, str]
     limit_pairs: int

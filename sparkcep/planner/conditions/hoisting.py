@@ -12,6 +12,7 @@ from sparkcep.expr.functions import FUNCTIONS, WRITTEN
 from sparkcep.expr.functions.lambdas import LAMBDA, WITH_LAMBDAS
 from sparkcep.expr.nodes import ROW_COLUMN, Call, Expression, NavigationSlot, RowValue
 from sparkcep.expr.types import NotCompilable
+from sparkcep.pattern import directly_before, repeats
 from sparkcep.planner.conditions.call_tokens import (
     BINDS_TIGHTER,
     COMPARES,
@@ -28,7 +29,7 @@ from sparkcep.planner.conditions.char_padding import declared_length
 from sparkcep.planner.conditions.collector import Collector
 from sparkcep.planner.conditions.pair_calls import OTHER, PairCall, listed, within_limit
 from sparkcep.planner.conditions.row_conditions import may_fail
-from sparkcep.query import PREFIX, Navigation, escape, quote, unescape
+from sparkcep.query import PREFIX, Navigation, Selection, escape, quote, unescape
 from sparkcep.sql.lambdas import Parameter, find_lambdas, hidden, parameters, renamed
 from sparkcep.sql.lexicon import Token, pair_parentheses, tokenize
 
@@ -361,6 +362,9 @@ class Hoisting:
         ):
             raise NotCompilable("a comparison of CHAR columns inside a function of two rows")
         self.owner.pairs = True
+        for at, before in ((own, other), (other, own)):
+            if before is not None and self.is_neighbour(at, before):
+                return self.row_value(self.over_neighbours(text, tokens, found, at, before), at)
         values = self.pair_values(text, tokens, found, own, other)
         where = NavigationSlot(
             self.owner.register(other.variables, other.each),
@@ -383,6 +387,41 @@ class Hoisting:
             )
             value = Call("case", (absent, both, value))
         return value
+
+    def is_neighbour(self, at: Navigation | None, before: Navigation) -> bool:
+        """Whether ``before`` points at the row directly before that of ``at`` (None: the tested row) wherever the
+        condition is decided."""
+        query = self.owner.query
+        rows = [before] if at is None else [at, before]
+        if query.selection is not Selection.STRICT or self.owner.labels or query.strict_time:
+            return False
+        if any(s.from_first or s.logical or s.physical or s.each or len(s.variables or ()) != 1 for s in rows):
+            return False
+        variables = self.owner.tested if at is None else at.variables or ()
+        if at is not None:
+            # Of several B the last one need not be that behind the last A.
+            is_tested = variables == self.owner.tested
+            if not (is_tested or (self.owner.is_there(at) and not repeats(query.pattern))):
+                return False
+        wanted = set(before.variables or ())
+        return bool(variables) and all(directly_before(query.pattern, v) == wanted for v in variables)
+
+    def over_neighbours(
+        self, text: str, tokens: Sequence[Token], found: Sequence[tuple[Token, Navigation]], at: Navigation | None,
+        before: Navigation,
+    ) -> str:  # fmt: skip
+        """SQL of a call over the row of ``at`` and the one before it."""
+
+        def argument(slot: Navigation) -> str:
+            return f"lag{_argument(slot)} OVER {PREFIX}w" if _place(slot) == _place(before) else _argument(slot)
+
+        call = _filled(text, tokens, found, argument)
+        tests = [self.owner.test(self.owner.tested if at is None else at.variables or ())]
+        if test := self.owner.test(before.variables or ()):
+            tests.append(f"lag({test}) OVER {PREFIX}w")
+        tests = [unescape(test) for test in tests if test]
+        fails = may_be_users(tokens) or may_fail(text[tokens[0].start : tokens[-1].end])
+        return f"CASE WHEN {' AND '.join(f'({t})' for t in tests)} THEN {call} END" if fails and tests else call
 
     def pair_values(
         self, text: str, tokens: Sequence[Token], found: Sequence[tuple[Token, Navigation]], own: Navigation | None,

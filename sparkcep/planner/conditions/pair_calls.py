@@ -54,7 +54,8 @@ def listed(members: Sequence[str]) -> str:
 def within_limit(text: str, limit: int) -> str:
     """SQL that is an error where a partition has more rows."""
     message = f"[CEP_PAIR_LIMIT] A partition has more than {limit} rows ({LIMIT_PAIRS.key})."
-    message += "\\nHint: filter the input, or raise the limit"
+    message += "\\nHint: partition by more columns, filter the input, compare rows side by side (A B, or PREV), "
+    message += "or raise the limit"
     return f"CASE WHEN count(1) OVER {WHOLE} <= {limit} THEN {text} ELSE raise_error('{message}') END"
 
 
