@@ -18,12 +18,16 @@ from sparkcep.planner.fields import Fields
 from sparkcep.planner.measures import MeasureSql
 from sparkcep.planner.plan import AnyPlan, Decision
 from sparkcep.query import PREFIX, SOURCE, Matches, Selection, unescape
-from sparkcep.session.index_choice import Pruning
+from sparkcep.session.indexes.choice import Pruning
 from sparkcep.session.planning import OccurrencePlanner
 from sparkcep.session.relations import Relation
 from sparkcep.sql.outer import as_relation
 from sparkcep.sql.rewriter import InputSql, Rewriter
 from sparkcep.sql.statement import OccurrenceKind, PatternOccurrence, Statement
+
+#: From so many patterns on one pass costs less, also where Spark could fold some of them by itself: two folds take as
+#: long as a pass, three take longer (benchmarks/forms.py).
+FOLDS_SHARED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +89,8 @@ def takes_part(planner: OccurrencePlanner, form: PatternOccurrence, plan: AnyPla
         special
         or pruning.frame is not None
         or plan.engine.facts is not None
-        or plan.input.layout != "lists"  # what Spark folds by itself is as cheap alone
+        or plan.input.layout == "rows"
+        or plan.input.key_join is not None
         or gives_many(plan)
         or (relation is not None and planner.partition_predicate(query, relation))
     )
@@ -114,8 +119,14 @@ def share(planner: OccurrencePlanner, forms: Sequence[PlannedForm], names: Itera
         groups.setdefault(_reads(planner, form), []).append(form)
     fresh = iter(names)
     for group in groups.values():
-        if len(group) > 1:
-            _share_group(planner, group, next(fresh), out)
+        shared = group
+        if len(group) < FOLDS_SHARED:
+            shared = [planned for planned in group if planned.plan.input.layout != "fold"]
+            if len(group) > 1:
+                why = "Spark folds it, which for two patterns takes no longer"
+                out.alone |= {p.form.start: why for p in group if p.plan.input.layout == "fold"}
+        if len(shared) > 1:
+            _share_group(planner, shared, next(fresh), out)
     return out
 
 

@@ -134,6 +134,22 @@ def test_wherever_patterns_stand(spark: SparkSession, log: None, text: str) -> N
     assert any(value for row in found for value in row)
 
 
+def test_three_that_spark_folds_share(spark: SparkSession) -> None:
+    with_log(spark, random_log(Random(6), CASES))
+    texts = [
+        f"SELECT {n} AS form, u, t FROM ({BLOCK} SEQ({a} a, {b} b) MATCHES NON OVERLAPPING RETURN u, b.t AS t)"
+        for n, (a, b) in enumerate(("AB", "BA", "AC"))
+    ]
+    two = spark.sql(f"EXPLAIN {' UNION ALL '.join(texts[:2])}").first()[0]
+    assert "Layout: fold" in two and "Spark folds it, which for two patterns takes no longer" in two
+    whole = " UNION ALL ".join(texts)
+    assert "Shared input: 3 patterns" in spark.sql(f"EXPLAIN {whole}").first()[0]
+    found = rows(spark, whole)
+    with configured(spark, ALONE):
+        assert found == rows(spark, whole)
+    assert len({form for form, *_ in found}) == 3
+
+
 def test_trends_of_both_sides_and_runs_that_time_out(spark: SparkSession) -> None:
     with_log(spark, random_log(Random(5), CASES))
     chosen = [text for text in MORE if "AND(" in text or "TIMED" in text] * 2
