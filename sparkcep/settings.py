@@ -67,15 +67,16 @@ FOLD = Setting(
 JOIN_PREFILTER = Setting(
     "planner.joinPrefilter.enabled",
     "true",
-    "Drop partitions that lack a variable every match needs before they are sorted and matched.",
+    "Drop partitions that lack a variable every match needs before they are sorted and matched, and events of an "
+    "event selection strategy whose key equals that of no event of a rare variable (`b.parent = a.entity`).",
     ("true", "false"),
 )
 SAMPLING_BYTES = Setting(
     "planner.sampling.minBytes",
     "4194304",
     "Inputs of at least this size (Spark's estimate) are asked for some of their rows, once per text of the input, to "
-    "choose a layout, and for those that a pattern looks at where some partition is long; and whether the join "
-    "prefilter pays.",
+    "choose a layout, and for those that a pattern looks at where some partition is long; and whether joins "
+    "before matching pay.",
 )
 RANGE_SPLITTING = Setting(
     "planner.rangeSplitting.enabled",

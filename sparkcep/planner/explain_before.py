@@ -46,3 +46,11 @@ def layout_line(plan: AnyPlan) -> str:
 def filter_line(plan: AnyPlan, why: str) -> str:
     """Which rows are read. ``why``: why rows that nothing can take are kept, or that they are not."""
     return f"  Filter first: {'; '.join(unescape(f) for f in plan.input.filters) or 'no'}, {why}"
+
+
+def decision_lines(plan: AnyPlan) -> list[str]:
+    """What rules decided, in their order."""
+    out = []
+    for d in plan.decisions:
+        out += [f"  {d.rule}: {'yes' if d.applied else 'no'}, {d.reason}", *(f"    {line}" for line in d.lines)]
+    return out

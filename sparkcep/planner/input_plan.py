@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from sparkcep.exec.engines.rows.spec import BITS_PER_WORD
+from sparkcep.exec.masks import BITS_PER_WORD
 from sparkcep.exec.shape import OperatorColumns
 from sparkcep.planner.conditions.pair_calls import PLACE, met, whole
 from sparkcep.planner.conditions.row_conditions import RowCondition
 from sparkcep.planner.fields import Fields
 from sparkcep.planner.rules.join_prefilter import Prefilter
+from sparkcep.planner.rules.key_join import KeyJoin
 from sparkcep.planner.rules.range_splitting import ranged_source
 from sparkcep.query import PREFIX, SOURCE, PatternQuery
 
@@ -23,7 +24,8 @@ class InputPlan:
     bit of each code. ``layout`` is lists, rows or fold, ``layout_reason`` says why. ``shape``: which columns go where.
     ``filters``: what rows must satisfy to be looked at. ``column_types``: of the input's columns. ``within_type``: of
     the ORDER BY key plus WITHIN. ``pairs``: whether rows carry a value for each row of their partition.
-    ``prefilter``: where partitions are dropped before they are matched. ``replaced``: SQL that takes a field's place,
+    ``prefilter``: where partitions are dropped before they are matched. ``key_join``: what rows are joined to, which
+    the last filter asks about. ``replaced``: SQL that takes a field's place,
     where its values only order rows.
     """
 
@@ -40,7 +42,14 @@ class InputPlan:
     within_type: str = ""
     pairs: bool = False
     prefilter: Prefilter | None = None
+    key_join: KeyJoin | None = None
     replaced: Mapping[int, str] = field(default_factory=dict)
+
+    def unjoined(self) -> InputPlan:
+        """The same rows for others to read as well: without a join of keys."""
+        if self.key_join is None:
+            return self
+        return replace(self, key_join=None, filters=[*self.filters[:-1], self.key_join.filter])
 
     def sql(self) -> str:
         """The statement over ``{SOURCE}`` that gives the operator its input."""
@@ -68,6 +77,8 @@ class InputPlan:
         source = f"{{{SOURCE}}}"
         if self.query.partition_predicate:  # Spark pushes nothing through mapInArrow
             source = f"(SELECT * FROM {source} WHERE {self.query.partition_predicate})"
+        if self.key_join is not None:
+            source = self.key_join.joined(source)
         if self.prefilter is not None and self.prefilter.joins:
             source = self.prefilter.join([text for text, _ in self.keys], source, self.where())
         where, window = self.where(), self.window()
@@ -90,7 +101,8 @@ class InputPlan:
         names = [Fields.name(i) for i in range(len(self.fields.texts))] + [f"{PREFIX}m{w}" for w in range(len(masks))]
         group = ", ".join(f"{PREFIX}k{i}" for i in range(len(self.keys)))
         items = ", ".join([*self.key_items(), *self.field_items(), *masks])
-        prepared = f"SELECT {items} FROM {{{SOURCE}}}{self.where()}"
+        source = f"{{{SOURCE}}}" if self.key_join is None else self.key_join.joined(f"{{{SOURCE}}}")
+        prepared = f"SELECT {items} FROM {source}{self.where()}"
         having = f" HAVING {self.prefilter.having(self.bits)}" if self.prefilter is not None else ""
         # Sorted outside, so that nothing is sorted that HAVING drops.
         grouped = (

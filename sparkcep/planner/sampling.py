@@ -27,7 +27,8 @@ class Sample:
     ``bytes``: of the input, Spark's estimate. ``most``: of these rows, those of one partition at most.
     ``total``: rows of the input, 0 where they were not looked at.
     ``largest``: the share of all its rows that are kept and of one partition, the largest, of
-    which ``largest_rows`` were seen. ``columns``: of the input.
+    which ``largest_rows`` were seen. ``columns``: of the input. ``changes``: what it may have other rows by when it is
+    read again.
     """
 
     rows: int
@@ -39,6 +40,7 @@ class Sample:
     largest: float = 0.0
     largest_rows: int = 0
     columns: int = 0
+    changes: str = ""
 
     def largest_list(self, fields: int) -> float:
         """Bytes in memory of the list of the largest partition, whose rows have so many fields."""

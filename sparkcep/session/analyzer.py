@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -24,13 +25,14 @@ from sparkcep.planner.sampling import (
     random_rows,
     sample_sql,
 )
-from sparkcep.query import SOURCE, WHOLE, PatternQuery, unescape
+from sparkcep.query import PREFIX, SOURCE, WHOLE, PatternQuery, unescape
 from sparkcep.session.messages.expressions import syntax_error
 from sparkcep.session.messages.spark_errors import located, quietly
 from sparkcep.session.plan_cache import SAMPLES, keep
 from sparkcep.settings import Settings
 from sparkcep.spark.exceptions import fragments
 from sparkcep.spark.plan import estimated_size, log_properties, scans_columns
+from sparkcep.spark.repeatable import what_changes
 from sparkcep.sql.rewriter import InputSql
 
 T = TypeVar("T")
@@ -134,8 +136,13 @@ class SparkAnalyzer:
     def asked(self, items: Sequence[str], source: DataFrame, prefix: str = "") -> list[tuple[str, str]]:
         """Names and types of expressions over the input, by Spark's analyser; ``prefix``: the statement's WITH."""
         select = f"{prefix}SELECT {', '.join(items)} FROM {{{SOURCE}}}"
-        if any(WHOLE in item for item in items):
-            select += f" WINDOW {WHOLE} AS (PARTITION BY 1)"
+        windows = [
+            f"{name} AS (PARTITION BY 1{order})"
+            for name, order in ((WHOLE, ""), (f"{PREFIX}w", " ORDER BY 1"))
+            if any(re.search(rf"OVER {name}\b", item) for item in items)
+        ]
+        if windows:
+            select += f" WINDOW {', '.join(windows)}"
         self.volatile.append(select)
         return [(f.name, f.dataType.simpleString()) for f in self.run(select, source=source).schema.fields]
 
@@ -164,7 +171,9 @@ class SparkAnalyzer:
             if tests:
                 text = query.with_prefix + sample_sql(tests, keys, filters, f"{{{SOURCE}}}")
                 rows, partitions, *passing = self.checked(query, lambda: self.run(text, source).collect()[0])
-                found = Sample(rows, partitions, tuple(passing), size)
+                text = f"EXPLAIN EXTENDED {query.with_prefix}SELECT * FROM {{{SOURCE}}}"
+                changes = what_changes(str(self.run(text, source).collect()[0][0]), source)
+                found = Sample(rows, partitions, tuple(passing), size, changes=changes)
             else:
                 found = self._partitions(query, source, keys, filters, size, may_be_long)
             keep(known, question, found)

@@ -25,8 +25,8 @@ _SET = re.compile(r"\s*(?:SET\s+(?P<key>[\w.]+)\s*=\s*(?P<value>.*?)|RESET\s+(?P
 @dataclass(frozen=True, slots=True)
 class Step:
     """``kind``: `plan` for a statement with a pattern, `run` for one that makes what others read, `set` for a setting
-    (``text`` is its key and value), `files` for a page's code that writes files, `python` for other code of it, which only a
-    real session runs."""
+    (``text`` is its key and value), `files` for a page's code that writes files, `python` for its other code, which
+    only a real session runs."""
 
     kind: str
     text: str

@@ -43,6 +43,9 @@ class Prefilter:
             return Prefilter((), "there is no PARTITION BY")
         if sample is None:
             return Prefilter((), f"{self.reason}; the input is smaller than {SAMPLING_BYTES.key}")
+        if sample.changes:
+            why = f"{self.reason}; the input may have other rows when it is read again ({sample.changes})"
+            return Prefilter((), why)
         share = sample.share()
         reason = f"{self.reason}; by a sample of {sample.rows} rows, {share:.0%} of the partitions have them"
         return replace(self, needed=self.needed if share <= MAX_SHARE else (), reason=reason, joins=share <= MAX_SHARE)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 
 from pyspark.errors import AnalysisException, ParseException
@@ -14,7 +13,7 @@ from sparkcep.query import PREFIX, unescape
 from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.session.inputs.correlated import CorrelatedInput, correlated_input, refused
 from sparkcep.session.messages.spark_errors import matched_as_a_join
-from sparkcep.spark.plan import analysed as plan_of
+from sparkcep.spark.repeatable import what_changes
 from sparkcep.sql.correlation import outer_source
 from sparkcep.sql.outer_names import outer_names
 from sparkcep.sql.rewriter import InputSql, Rewriter
@@ -28,16 +27,6 @@ _EXACT = re.compile(
 )
 #: Of these 0 and -0 are one group, and two values.
 _FLOATING = ("float", "double")
-#: What a plan may give other rows or values of when it is read again.
-_CHANGES = re.compile(
-    r"\b(rand|randn|random|randstr|uniform|uuid|shuffle|monotonically_increasing_id|spark_partition_id|first|last|"
-    r"any_value|first_value|last_value|nth_value|collect_list|collect_set|array_agg|listagg|string_agg|max_by|min_by|mode|"
-    r"row_number|rank|lag|lead|ntile|approx_percentile|percentile_approx)\(|"
-    r"^\W*(Sample|GlobalLimit|LocalLimit|Offset|Tail)\b",
-    re.IGNORECASE | re.MULTILINE,
-)
-#: What adds up floating numbers, whose order decides of the last digits.
-_ADDS_UP = re.compile(r"\b(try_)?(sum|avg|stddev\w*|var\w*|corr|covar\w*|regr\w*|kurtosis|skewness)\(", re.IGNORECASE)
 
 
 def input_by_outer(
@@ -159,13 +148,7 @@ def _check_repeatable(analyzer: SparkAnalyzer, rewriter: Rewriter, rows: str, pl
         PatternAnalysisError: CEP_CORRELATED_INPUT.
     """
     plans = str(analyzer.run(f"EXPLAIN EXTENDED {rows}").collect()[0][0])
-    analysed = plans.partition("== Analyzed Logical Plan ==")[2].partition("\n== ")[0]
-    found = _CHANGES.search(analysed) or (_ADDS_UP.search(analysed) if floating else None)
-    known = True
-    with suppress(Exception):  # nobody tells on Spark Connect
-        known = bool(plan_of(analyzer.analyzed(rows)).deterministic())
-    if not analysed or found or not known:
-        what = found[0].strip(" (+-:|") if found else "by their plan"
+    if what := what_changes(plans, analyzer.analyzed(rows), floating):
         raise refused(
             rewriter.statement, place, f"is of rows that may be others when they are read again ({what})",
             "write the rows around the pattern into a table first",

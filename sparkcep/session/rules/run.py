@@ -226,9 +226,10 @@ class RuleSet:
         )
         taken: list[tuple[BoundRule, AnyPlan]] = []
         for bound, plan in plans:
+            shared = replace(plan, input=plan.input.unjoined())
             try:
-                planner.add(bound.rule.name, plan, bound.measures)
-                taken.append((bound, plan))
+                planner.add(bound.rule.name, shared, bound.measures)
+                taken.append((bound, shared))
             except NotShared as why:
                 if self.streams:  # in one operator rules may come and go, and Spark allows no second one
                     self.refuse(bound.rule, _not_streamed(bound.query, str(why)))
@@ -236,12 +237,12 @@ class RuleSet:
                 rest[bound.rule.name] = str(why)
         if not taken:
             return None, rest
-        shared = planner.plan()
+        whole = planner.plan()
         if self.streams:
-            return self.over_stream(shared, taken), rest
-        asks = SetAsks(shared, [(bound.rule.name, own) for bound, own in taken])
+            return self.over_stream(whole, taken), rest
+        asks = SetAsks(whole, [(bound.rule.name, own) for bound, own in taken])
         self.pruning = prune(self.analyzer, asks, call.source, call.input_sql, call.settings)
-        return shared, rest
+        return whole, rest
 
     def over_stream(self, plan: SharedPlan, taken: list[tuple[BoundRule, AnyPlan]]) -> SharedPlan:
         """The plan with what it has more over a stream."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sparkcep.pattern import render
 from sparkcep.planner.engines.rows.plan import RowsPlan
-from sparkcep.planner.explain_before import before_lines, indent, layout_line, place_lines
+from sparkcep.planner.explain_before import before_lines, decision_lines, indent, layout_line, place_lines
 from sparkcep.planner.plan import PatternPlan
 from sparkcep.query import pattern_proper, unescape
 
@@ -43,9 +43,7 @@ def explain_rows(plan: PatternPlan[RowsPlan]) -> list[str]:
         lines += [f"    {program.names[label]} AS {text}", *place_lines(engine.lacking, label)]
     if engine.described and not engine.lacking:
         lines.append("    by compiled condition programs")
-    lines.append(layout_line(plan))
-    for d in plan.decisions:
-        lines += [f"  {d.rule}: {'yes' if d.applied else 'no'}, {d.reason}", *(f"    {line}" for line in d.lines)]
+    lines += [layout_line(plan), *decision_lines(plan)]
     if engine.unwanted:
         lines.append(f"  Column pruning: the statement does not use {', '.join(engine.unwanted)}")
     return lines

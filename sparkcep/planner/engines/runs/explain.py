@@ -10,7 +10,7 @@ from sparkcep.pattern import render
 from sparkcep.planner.conditions.consistency import consistency
 from sparkcep.planner.engines.runs.collapse import first_component
 from sparkcep.planner.engines.runs.plan import RunsPlan
-from sparkcep.planner.explain_before import before_lines, filter_line, indent, layout_line, place_lines
+from sparkcep.planner.explain_before import before_lines, decision_lines, filter_line, indent, layout_line, place_lines
 from sparkcep.planner.plan import AnyPlan, EngineDefaults, PatternPlan
 from sparkcep.query import Condition, Matches, PatternQuery, Selection, unescape
 
@@ -23,7 +23,7 @@ def explain_runs(plan: PatternPlan[RunsPlan]) -> list[str]:
     if engine.collapse is not None:
         kept = "exact" if engine.collapse.exact else "not exact, candidates may make no match together"
         lines.append(f"  Collapsed: {len(engine.collapse.postponed)} conditions postponed; {kept}")
-    return [*lines, layout_line(plan), filter_line(plan, engine.filter_reason)]
+    return [*lines, layout_line(plan), *decision_lines(plan), filter_line(plan, engine.filter_reason)]
 
 
 def run_lines(plan: AnyPlan, spec: RunSpec) -> list[str]:

@@ -8,25 +8,26 @@ from typing import ClassVar
 
 from sparkcep.exec.automaton import ACCEPT
 from sparkcep.exec.conditions.programs import Labels
-from sparkcep.exec.engines.rows.spec import words_of
 from sparkcep.exec.engines.runs.spec import NO_LIMIT, RunSpec, StreamedRuns
-from sparkcep.exec.shape import OperatorColumns
 from sparkcep.expr.nodes import ROW_COLUMN, NavigationSlot, NumberSlot
 from sparkcep.pattern import repeats
 from sparkcep.planner.censored import check_censored_runs, decided_sql
+from sparkcep.planner.conditions.row_conditions import RowCondition
 from sparkcep.planner.engines.runs.collapse import Collapse, collapse
-from sparkcep.planner.engines.runs.steps import BlockPlanner
+from sparkcep.planner.engines.runs.steps import ONLY_TAKEN, BlockPlanner, taken_by_any
 from sparkcep.planner.engines.runs.timed_out import check_timed_out, timed_out_measures
 from sparkcep.planner.layouts import fits_python, kept_multiply
 from sparkcep.planner.measures import MeasureSql
 from sparkcep.planner.plan import (
     NEXT_IN_OUTPUT,
     Analyzer,
+    Decision,
     EngineDefaults,
     PatternPlan,
     SharedNeeds,
     StreamNeeds,
 )
+from sparkcep.planner.rules.key_join import KeyJoin, key_join
 from sparkcep.planner.sampling import Sampler
 from sparkcep.query import (
     Condition,
@@ -140,20 +141,14 @@ class RunPlanner(BlockPlanner):
             looks = [slot.physical for slot in condition_set.slots if isinstance(slot, NavigationSlot)]
             stream = replace(stream, behind=max(stream.behind, -min([0, *looks])))
         bits = {label: bit for bit, label in enumerate(sorted(local))}
-        words = words_of(len(bits))
         one_per_start = query.matches is not Matches.ALL
         # Whether any so many matches of a partition are as good as all of them.
         stops = not (one_per_start or collapsed or query.omit_censored)
-        spec = RunSpec(
-            pattern=query.pattern,
-            automaton=self.automaton,
-            condition_bits=bits,
-            mask_words=words,
-            selection=query.selection,
+        spec = replace(
+            self.run_spec(bits, condition_set, checks),
             one_per_start=one_per_start,
             first_only=query.matches is Matches.FIRST,
             use_within=query.within is not None,
-            strict_time=query.strict_time,
             rows_per_match=query.rows_per_match,
             skip=query.skip.mode,
             skip_labels=frozenset(self.names.index(v) for v in query.skip.variables),
@@ -162,12 +157,6 @@ class RunPlanner(BlockPlanner):
             slot_registers=tuple(self.outputs.slot_registers),
             every_row=measures.has_aggregates,
             traced=self.outputs.traced is not None,
-            conditions=condition_set,
-            checks=checks,
-            ansi=self.settings.ansi,
-            limit_steps=self.settings.limit_steps,
-            limit_rows=self.settings.limit_matches,
-            task_memory=self.settings.task_memory,
             most_matches=NO_LIMIT if query.limit is None or not stops else query.limit,
             collapsed=collapsed is not None,
             postponed=collapsed.postponed if collapsed is not None else frozenset(),
@@ -175,24 +164,32 @@ class RunPlanner(BlockPlanner):
             stream=stream,
         )
         self.refuse_beyond_kernel(spec, conditions, dependent)
-        shape = OperatorColumns(
-            keys=len(keys),
-            limit_events=self.settings.limit_events,
-            chunk_bytes=self.settings.chunk_bytes,
-            task_memory=self.settings.task_memory,
-            masks=words,
-            columns=tuple(dependent.columns),
-            within=within,
-            gathers=tuple(self.outputs.gathers),
-            labels=tuple(i for i, s in enumerate(self.outputs.slots) if s.label),
-            mask_updates=self.mask_updates(local, bits, shifts) if layout == "lists" else (),
-            trace=None if self.outputs.traced is None else tuple(self.outputs.traced),
-        )
+        updates = self.mask_updates(local, bits, shifts) if layout == "lists" else ()
+        shape = self.operator_columns(keys, bits, dependent.columns, within, updates)
         filters, why = self.filters(local, dependent)
         layout, reason = self.fitting_layout(layout, reason, filters)
         engine = RunsPlan(spec, dependent.described, conditions, why, self.lacking, collapsed)
         given = self.given(keys, local, bits, (layout, reason), shape, (filters, why), dependent.pairs)
-        return PatternPlan(input=given, engine=engine, output=measures)
+        joined = self.joined(local, conditions) if why == ONLY_TAKEN and not dependent.pairs else None
+        if joined is None:
+            return PatternPlan(input=given, engine=engine, output=measures)
+        tests = [[*local[k], joined.kept] if k == joined.code else local[k] for k in range(len(self.names))]
+        joined = replace(joined, filter=filters[-1])
+        given = replace(given, key_join=joined, filters=[*filters[:-1], taken_by_any(tests)])
+        decisions = (Decision("Key join", True, joined.reason),)
+        return PatternPlan(input=given, engine=engine, output=measures, decisions=decisions)
+
+    def joined(self, local: Mapping[int, Sequence[RowCondition]], conditions: Sequence[Condition]) -> KeyJoin | None:
+        """The join of keys that drops rows of the input, where one pays."""
+        query = self.query
+        if query.streaming or not self.settings.join_prefilter:
+            return None
+
+        def type_of(text: str) -> str:
+            return self.column_types.get(self.fields.column_of(text) or "", "")
+
+        keys = [k.expression for k in query.partition_by] or ["1"]
+        return key_join(query, self.names, local, conditions, type_of, lambda tests: self.sample(tests, keys, None))
 
     def stream_slots(self) -> StreamedRuns:
         """What runs over a stream need of their matches."""

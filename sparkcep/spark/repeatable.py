@@ -1,0 +1,36 @@
+"""Whether a relation has the same rows when it is read again, as the two sides of a join would read it."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+
+from pyspark.sql import DataFrame
+
+from sparkcep.spark.plan import analysed
+
+#: What a plan may give other rows or values of when it is read again.
+_CHANGES = re.compile(
+    r"\b(rand|randn|random|randstr|uniform|uuid|shuffle|monotonically_increasing_id|spark_partition_id|first|last|"
+    r"any_value|first_value|last_value|nth_value|collect_list|collect_set|array_agg|listagg|string_agg|max_by|min_by|mode|"
+    r"row_number|rank|lag|lead|ntile|approx_percentile|percentile_approx)\(|"
+    r"^\W*(Sample|GlobalLimit|LocalLimit|Offset|Tail)\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+#: What adds up floating numbers, whose order decides of the last digits.
+_ADDS_UP = re.compile(r"\b(try_)?(sum|avg|stddev\w*|var\w*|corr|covar\w*|regr\w*|kurtosis|skewness)\(", re.IGNORECASE)
+
+
+def what_changes(plans: str, frame: DataFrame, floating: bool = False) -> str:
+    """What a relation may have other rows by when it is read again; empty: it has the same.
+
+    Args:
+        plans: what EXPLAIN EXTENDED says of it. floating: whether the last digits of floating numbers matter.
+    """
+    plan = plans.partition("== Analyzed Logical Plan ==")[2].partition("\n== ")[0]
+    if found := _CHANGES.search(plan) or (_ADDS_UP.search(plan) if floating else None):
+        return found[0].strip(" (+-:|")
+    known = True
+    with suppress(Exception):  # nobody tells on Spark Connect
+        known = bool(analysed(frame).deterministic())
+    return "" if plan and known else "by their plan"
