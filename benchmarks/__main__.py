@@ -12,11 +12,15 @@ from benchmarks import harness
 from benchmarks.backtracking import main as backtracking
 from benchmarks.cold import main as cold
 from benchmarks.conditions import conditions
+from benchmarks.driver import driver
 from benchmarks.flink import DEFAULT_VENV
 from benchmarks.forms import main as forms
 from benchmarks.generate import DATA
 from benchmarks.index import pattern_index
+from benchmarks.keys import keys
+from benchmarks.lists import lists
 from benchmarks.memory import main as memory
+from benchmarks.pairs import pairs
 from benchmarks.pruning import main as pruning
 from benchmarks.real_logs import main as real_logs
 from benchmarks.repair import main as repair
@@ -37,6 +41,10 @@ BENCHMARKS = {
     "scaling": scaling,
     "index": pattern_index,
     "conditions": conditions,
+    "driver": driver,
+    "keys": keys,
+    "lists": lists,
+    "pairs": pairs,
 }
 #: Benchmarks with rounds of their own: peers there are none, or every query runs once.
 ALONE = {
