@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -147,7 +148,7 @@ class PlanSteps(ABC):
             key = f"CAST(({key}) AS BIGINT)"  # room for the sum
         self.within_text = query.within
         bound = f"({key}) + ({query.within})"
-        type_ = self.analyze([bound])[0][1]
+        type_ = _sum_type(own, query.within) or self.analyze([bound])[0][1]
         kind = parse_type(type_)
         if parse_type(own).kind == "int" and kind.kind == "decimal":
             whole = whole_within(query.within, self.analyze([query.within])[0][1])
@@ -281,3 +282,10 @@ class PlanSteps(ABC):
                 parts.append(f"CASE WHEN ({mask} & {value}L) <> 0L AND ({shifts[label]}) THEN {value}L ELSE 0L END")
             out.append(unescape(" | ".join(parts)))  # goes to Spark as it is, not through formatting
         return tuple(out)
+
+
+def _sum_type(key: str, length: str) -> str:
+    """Spark's type of an ORDER BY key plus WITHIN; empty where Spark has to be asked. ``key``: its type."""
+    if key in ("tinyint", "smallint", "int", "bigint"):
+        return "bigint" if re.fullmatch(r"\s*\d{1,18}\s*", length) else ""
+    return key if key in ("timestamp", "timestamp_ntz") and fixed_distance(length, key) is not None else ""

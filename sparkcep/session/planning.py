@@ -178,9 +178,10 @@ class OccurrencePlanner:
         """
         prefix = self.rewriter.with_prefix(form)
         types = {quote(f.name): f.dataType.simpleString() for f in source.schema.fields}
+        fields = Fields(source.columns, self.settings.case_sensitive)
 
         def type_of(expression: str) -> str:
-            if (of_column := types.get(expression)) is not None:
+            if (of_column := types.get(quote(fields.column_of(expression) or ""))) is not None:
                 return of_column
             (found,) = self.analyzer.run(f"{prefix}SELECT {expression} FROM {{{SOURCE}}}", source).schema
             return str(found.dataType.simpleString())
