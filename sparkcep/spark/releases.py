@@ -84,8 +84,9 @@ def no_transform_with_state() -> str:
     return "" if hasattr(GroupedData, "transformWithState") else f"PySpark {pyspark.__version__} does not have it"
 
 
+@functools.lru_cache(maxsize=1024)
 def parse_type(ddl: str) -> DataType:
-    """Spark's type of a text like `array<int>`."""
+    """Spark's type of a text like `array<int>`, asked once: nobody may change what it gives."""
     from pyspark.sql import types
 
     if hasattr(types.DataType, "fromDDL"):

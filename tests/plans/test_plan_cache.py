@@ -41,12 +41,12 @@ def test_a_plan_serves_until_what_it_was_made_from_changes(empty_cache: None) ->
             plans.append(planned(session, step.text))
             kept.append(planned(session, step.text) is plans[-1])
         run_step(session.state, step)
-    first, by_rows, again, of_doubles, asked_of_spark = plans
-    assert kept == [True, True, True, True, False]
+    first, by_rows, again, of_doubles, of_neighbours, asked_of_spark = plans
+    assert kept == [True, True, True, True, True, False]
     assert again is first
     assert (first.input.layout, by_rows.input.layout) == ("lists", "rows")
-    assert len({id(plan) for plan in (first, by_rows, of_doubles, asked_of_spark)}) == 4
-    assert len(plan_cache.PLANS) == 3
+    assert len({id(plan) for plan in (first, by_rows, of_doubles, of_neighbours, asked_of_spark)}) == 5
+    assert len(plan_cache.PLANS) == 4
 
 
 def test_sessions_do_not_share_plans(empty_cache: None) -> None:

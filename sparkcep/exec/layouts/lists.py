@@ -22,6 +22,7 @@ from sparkcep.exec.layouts.output import ROWS, is_plain, list_members, list_rows
 from sparkcep.exec.reports import FOUND, REPORTED, ListsReport, Matched, reported_type
 from sparkcep.exec.shape import OperatorColumns, batch_of
 from sparkcep.query import PREFIX
+from sparkcep.spark.releases import parse_type
 from sparkcep.spark.shipping import shipped
 
 S = TypeVar("S")
@@ -45,7 +46,8 @@ def list_function(body: Callable[..., pa.Array], found: str, *, repeats: bool = 
         found: the Spark type of what it gives for each partition. repeats: whether Spark may run it again where its
             result is read again.
     """
-    function = F.arrow_udf(shipped(ListsReport(body).run, "sparkcep_lists"), reported_type(found))  # type: ignore[attr-defined]
+    given = parse_type(reported_type(found))
+    function = F.arrow_udf(shipped(ListsReport(body).run, "sparkcep_lists"), given)  # type: ignore[attr-defined]
     called: Callable[..., Column] = function if repeats else function.asNondeterministic()
     return called
 

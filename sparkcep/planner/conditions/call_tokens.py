@@ -30,6 +30,7 @@ INTERVAL_WORDS = frozenset(
 _SPARKS_OWN = frozenset(
     {*STRICT, *WRITTEN, *(name.lower() for name in NOT_FUNCTIONS)}
     | set("coalesce nvl ifnull nullif if least greatest concat size array struct named_struct map datediff".split())
+    | {"try_add"}  # of neighbours' places
 )
 
 
