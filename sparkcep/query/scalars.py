@@ -63,7 +63,8 @@ class Navigation:
 class OwnAggregate:
     """A user's aggregate: a function of one Arrow array for each argument, in row order, to a value.
 
-    ``name``: in lower case. ``type``: Spark's name of the result's type. ``code``: the function, pickled by value.
+    ``name``: in lower case. ``type``: Spark's name of the result's type. ``code``: the function, pickled: by name where
+    its module can be imported, else by value.
     """
 
     name: str
