@@ -33,8 +33,11 @@ _MADE = re.compile(
 _OWN = re.compile(r"(_pyspark_)[0-9a-f_]{8,}|(#|plan_id=|CTERelation(?:Def|Ref) |randn?\(|uuid\(Some\()-?\d+")
 #: The mark of an operator of a physical plan that Spark compiles: the sessions of `make test` compile none.
 _COMPILED = re.compile(r"\*\(\d+\) ")
-#: Of EXPLAIN COST the planner reads the first size.
+#: Of EXPLAIN COST the planner reads the first size, of EXPLAIN EXTENDED the analysed plan.
 _SIZE = re.compile(r"Statistics\([^)]*\)")
+_ANALYSED = re.compile(r"== Analyzed Logical Plan ==.*?(?=\n== )", re.DOTALL)
+#: Into how many parts a range is cut: as many as there are cores.
+_SPLITS = re.compile(r"(splits=)(Some\()?\d+")
 
 
 class Unrecorded(BaseException):
@@ -315,7 +318,9 @@ def _field(column: Sequence[Any]) -> dict[str, Any]:
 def _plain(value: Any) -> Any:
     if isinstance(value, str):
         size = _SIZE.search(value)
-        return _steady(value) if size is None else size[0]
+        analysed = _ANALYSED.search(value)
+        part = size if size is not None else analysed
+        return _steady(value if part is None else _SPLITS.sub(r"\1\2N", part[0]))
     if value is None or isinstance(value, str | int | float | dict):
         return value
     raise TypeError(f"an answer of type {type(value).__name__}")

@@ -19,6 +19,8 @@ TESTS = Path(__file__).parents[1]
 CASES = TESTS / "sql"
 CONFORMANCE = TESTS.parents[1] / "shared" / "conformance" / "trino_match_recognize.jsonl"
 CONFORMANCE_NAME = "conformance/trino"
+#: Where pages write files, instead of /tmp.
+PAGE_FILES = "/tmp/documented-pages"
 _SET = re.compile(r"\s*(?:SET\s+(?P<key>[\w.]+)\s*=\s*(?P<value>.*?)|RESET\s+(?P<reset>[\w.]+))\s*;?\s*", re.I | re.S)
 
 
@@ -86,7 +88,7 @@ def _of_cases(file: Path) -> Iterator[Step]:
 
 
 def _of_page(file: Path) -> Iterator[Step]:
-    for step in steps(file.read_text()):
+    for step in steps(file.read_text().replace("/tmp/", f"{PAGE_FILES}/")):
         if step.language == "python":
             yield Step("files" if ".write_text(" in step.code and "spark" not in step.code else "python", step.code)
         elif step.language == "sql":

@@ -5,6 +5,7 @@ python -m tests.plans.record [NAME ...]    all files, or those whose names begin
 
 from __future__ import annotations
 
+import shutil
 import sys
 import tempfile
 import traceback
@@ -19,7 +20,7 @@ from sparkcep.session.machine.local import local_session
 from ..conftest import CONFIGURATION
 from ..quick import INTERPRETED
 from .answers import Answers
-from .corpus import Source, Step, sources
+from .corpus import PAGE_FILES, Source, Step, sources
 from .plans import SETTINGS, answers_file, planned, plans_file
 
 
@@ -38,6 +39,7 @@ def recorded(source: Source, root: Any) -> tuple[Answers, str]:
         else:
             sparkcep.sql(real, step.text)
 
+    shutil.rmtree(PAGE_FILES, ignore_errors=True)  # what an earlier run of a page has written
     answers = Answers({}, asks=True)
     return answers, planned(source, answers, real, run)
 
