@@ -17,11 +17,13 @@ _VALUE = re.compile(r"[\d\s.,:/+\-%€$£]*\d[\d\s.,:/+\-%€$£TZ]*")
 def lines_before_header(beginning: str) -> int:
     """How many lines of a text stand before the names of its columns; 0 if that is not clear.
 
-    They have at most half as many separators as the rows, and the header's fields are names: none is empty, twice
-    there, or a number.
+    They have at most half as many separators as the rows, up to their last text, and the header's fields are names:
+    none is empty, twice there, or a number.
 
     >>> lines_before_header("Report\\nfrom 1 May\\n\\ncase;time;event\\n1;2;a\\n1;3;b\\n2;2;a\\n")
     3
+    >>> lines_before_header("Report;;\\n;;\\ncase;time;event\\n1;2;a\\n1;3;b\\n2;2;a\\n")
+    2
     >>> lines_before_header("case;time;event\\n1;2;a;\\n1;3;b;\\n2;2;a;\\n")
     0
     """
@@ -34,8 +36,9 @@ def lines_before_header(beginning: str) -> int:
         usual, rows = Counter(counts[_ROWS // 2 :]).most_common(1)[0] if len(counts) > _ROWS else (0, 0)
         if usual < 2 or rows < _ROWS:  # a log has three columns
             continue
-        header = counts.index(usual)
-        before, behind = counts[:header], [c for c in counts[header:] if c]
+        filled = [_separators(line.rstrip(mark + " "), mark) for line in lines]  # spreadsheets fill titles up
+        header = next((i for i, c in enumerate(counts) if c == usual and 2 * filled[i] > usual), 0)
+        before, behind = filled[:header], [c for c in counts[header:] if c]
         if (
             0 < header <= _MOST
             and all(2 * c <= usual for c in before)

@@ -43,6 +43,7 @@ INTEGRAL = ("tinyint", "smallint", "int", "bigint")
 #: Texts that begin with a day and its year, as a regular expression of Java.
 _DAY_TEXT = (
     "^ *([0-9]{4}([-/.][0-9]{1,2}){2}([T ,].*)?|[0-9]{1,2}[-/. ]([0-9]{1,2}|[A-Za-z]{3})[-/. ][0-9]{4}([ ,].*)?"
+    r"|([0-9]{1,2}[.]){2}[0-9]{2},? [0-9]{1,2}:.*"
     "|[0-9]{8}[T ].+)$"
 )
 

@@ -30,6 +30,7 @@ _CLOCKS = ("", " H:mm", " H:mm:ss", " h:mm a", " h:mm:ss a", ", H:mm", ", H:mm:s
 _OF_TEXTS = (
     _ISO_DAY, _ISO, "yyyy-M-d['T'][ ]H:mm[:ss[.SSSSSS]][ ]XX", "yyyy-M-d['T'][ ]H:mm:ss,SSSSSS",
     *(day + clock for day in _DAYS for clock in _CLOCKS),
+    *("d.M.yy" + clock for clock in (" H:mm", " H:mm:ss", ", H:mm", ", H:mm:ss")),  # 1.2.25 alone may be a release
     "yyyyMMdd", "yyyyMMdd H:mm", "yyyyMMdd H:mm:ss", "yyyyMMdd'T'HHmmss",
 )  # fmt: skip
 _OF_NUMBERS = ("yyyyMMdd", "yyyyMMddHHmm", "yyyyMMddHHmmss")

@@ -15,6 +15,8 @@ ROWS = "1;01.05.2024;a\n1;02.05.2024;b\n2;01.05.2024;a\n2;03.05.2024;c\n"
         ("Orders of May\nCreated;02.05.2024\n\ncase;time;event\n" + ROWS, 3),
         ("\ufeffOrders\n\u00a0\ncase;time;event\n" + ROWS, 2),
         ("# filter: all\n# user: x\ncase,time,event\n" + ROWS.replace(";", ","), 2),
+        # spreadsheets write as many separators before the header as behind it
+        ("Orders of May;;\n;;\ncase;time;event\n" + ROWS, 2),
         ("case;time;event\n" + ROWS, 0),
         # rows with an empty field at their ends, which the header has not
         ("case;time;event\n" + ROWS.replace("\n", ";\n"), 0),
