@@ -1,8 +1,9 @@
 """What matching a partition will cost, so that a hopeless search ends after seconds and not at its limit.
 
 A pattern whose conditions compare with the start row may have to search again from each start row. Once a partition has
-taken ``TRIED_STEPS``, the matcher runs for a while from rows that are spread over the rest: how far it comes from each
-says what the whole will take.
+taken ``TRIED_STEPS`` and gone on from several start rows, the matcher runs for a while from rows that are spread over
+the rest: how far it comes from each says what the whole will take. A start row that is not left yet says nothing: its
+match may take all rows.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from sparkcep.exec.kernels.rows import rows as kernel
 from sparkcep.exec.kernels.statuses import TOO_MANY_STEPS
 from sparkcep.settings import LIMIT_STEPS
 
-#: Steps of a partition before anything is estimated, about a second; the estimate takes as many again.
-TRIED_STEPS = 1 << 22
+#: Steps of a partition before anything is estimated, about a second, and so many times as many while fewer start rows
+#: than PASSED are left behind; the estimate takes up to four times as many again.
+TRIED_STEPS, TIMES, PASSED = 1 << 22, 4, 8
 #: Places that are tried, and how far beyond the limit an estimate must be: it need not be exact.
 PLACES, DOUBT = 16, 4
 
@@ -33,15 +35,16 @@ def estimated_steps(progress: Ints, rows: int, run: Callable[[Ints, int], int]) 
     """
     at, taken = int(progress[kernel.AT_ROW]), int(progress[kernel.STEPS])
     total = float(taken)
+    most = max(taken // (4 * PLACES), 2 * taken // max(1, at))
     ends = np.linspace(at, rows, PLACES + 1).astype(np.int64)
     for low, high in pairwise(ends):
         trial = progress.copy()
         trial[kernel.AT_ROW] = low
-        stopped = run(trial, taken + TRIED_STEPS // PLACES) == TOO_MANY_STEPS
-        steps = TRIED_STEPS // PLACES if stopped else int(trial[kernel.STEPS]) - taken
+        stopped = run(trial, taken + most) == TOO_MANY_STEPS
         came = int(trial[kernel.AT_ROW]) - int(low)
-        if trial[kernel.AT_PARTITION] == progress[kernel.AT_PARTITION]:  # else what is left takes no time
-            total += steps * float(high - low) / max(1, came)
+        if trial[kernel.AT_PARTITION] == progress[kernel.AT_PARTITION] and came:  # else little is left, or nothing known
+            steps = most if stopped else int(trial[kernel.STEPS]) - taken
+            total += steps * float(high - low) / came
     return total
 
 

@@ -12,7 +12,7 @@ from sparkcep.exec.conditions.compiler import compile_conditions
 from sparkcep.exec.conditions.external import External
 from sparkcep.exec.conditions.lookback import Lookback
 from sparkcep.exec.conditions.programs import CallsBack, Labels
-from sparkcep.exec.engines.rows.foresight import DOUBT, TRIED_STEPS, estimated_steps, too_long
+from sparkcep.exec.engines.rows.foresight import DOUBT, PASSED, TIMES, TRIED_STEPS, estimated_steps, too_long
 from sparkcep.exec.engines.rows.spec import MatchSpec
 from sparkcep.exec.engines.rows.tables import (
     PATIENCE,
@@ -190,8 +190,12 @@ class Matcher:
         while True:
             status = kernel.match_partitions(query, given, room, progress, out)
             if status == TOO_MANY_STEPS and query.max_steps < spec.limit_steps:
-                self.foresee(query, given, room, progress)
-                query = query._replace(max_steps=spec.limit_steps)
+                more_steps = spec.limit_steps
+                if progress[kernel.AT_ROW] >= PASSED:
+                    self.foresee(query, given, room, progress)
+                else:
+                    more_steps = min(more_steps, TIMES * query.max_steps)
+                query = query._replace(max_steps=more_steps)
                 continue
             if status != OUTPUT_FULL:
                 break
