@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from sparkcep.pattern import Concatenation, Variable, mandatory
+from sparkcep.pattern import Concatenation, Variable, mandatory, walk
 from sparkcep.planner.conditions.row_conditions import RowCondition
 from sparkcep.planner.sampling import UNPACKED, Sample
-from sparkcep.query import PREFIX, Condition, Navigation, PatternQuery, TestedAt
+from sparkcep.query import PREFIX, Condition, Navigation, PatternQuery, Selection, TestedAt
 
 #: The rare component's share of the rows, and how many times as frequent the other one must be, for a second reading
 #: of the input to pay.
@@ -113,5 +113,11 @@ def _equal_keys(query: PatternQuery, condition: Condition) -> list[tuple[_Side, 
     if sides[0][0] == sides[1][0] or not {k for k, _ in sides} <= mandatory(query.pattern):
         return []
     items = query.pattern.items if isinstance(query.pattern, Concatenation) else ()
+    places = {n.name: place for place, item in enumerate(items) for n in walk(item) if isinstance(n, Variable)}
     once = {item.name for item in items if isinstance(item, Variable)}
-    return [(a, b) for a, b in (sides, sides[::-1]) if b[0] in once]
+
+    def is_passed_over(other: str, rare: str) -> bool:
+        """Whether an event without a partner is as good as none: not if a run takes the next one, whatever follows."""
+        return query.selection is Selection.ANY or places[other] == 0 or places[rare] < places[other]
+
+    return [(a, b) for a, b in (sides, sides[::-1]) if b[0] in once and is_passed_over(b[0], a[0])]

@@ -42,7 +42,7 @@ def estimated_steps(progress: Ints, rows: int, run: Callable[[Ints, int], int]) 
         trial[kernel.AT_ROW] = low
         stopped = run(trial, taken + most) == TOO_MANY_STEPS
         came = int(trial[kernel.AT_ROW]) - int(low)
-        if trial[kernel.AT_PARTITION] == progress[kernel.AT_PARTITION] and came:  # else little is left, or nothing known
+        if trial[kernel.AT_PARTITION] == progress[kernel.AT_PARTITION] and came:  # else little is left, or unknown
             steps = most if stopped else int(trial[kernel.STEPS]) - taken
             total += steps * float(high - low) / came
     return total

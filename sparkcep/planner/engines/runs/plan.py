@@ -170,7 +170,8 @@ class RunPlanner(BlockPlanner):
         layout, reason = self.fitting_layout(layout, reason, filters)
         engine = RunsPlan(spec, dependent.described, conditions, why, self.lacking, collapsed)
         given = self.given(keys, local, bits, (layout, reason), shape, (filters, why), dependent.pairs)
-        joined = self.joined(local, conditions) if why == ONLY_TAKEN and not dependent.pairs else None
+        may_join = why == ONLY_TAKEN and not dependent.pairs and collapsed is None
+        joined = self.joined(local, conditions) if may_join else None
         if joined is None:
             return PatternPlan(input=given, engine=engine, output=measures)
         tests = [[*local[k], joined.kept] if k == joined.code else local[k] for k in range(len(self.names))]
@@ -182,7 +183,8 @@ class RunPlanner(BlockPlanner):
     def joined(self, local: Mapping[int, Sequence[RowCondition]], conditions: Sequence[Condition]) -> KeyJoin | None:
         """The join of keys that drops rows of the input, where one pays."""
         query = self.query
-        if query.streaming or not self.settings.join_prefilter:
+        # Runs that time out are there without a partner, and the log's last event may be one without.
+        if query.streaming or query.timed_out or query.omit_censored or not self.settings.join_prefilter:
             return None
 
         def type_of(text: str) -> str:
