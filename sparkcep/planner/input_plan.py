@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from sparkcep.exec.masks import BITS_PER_WORD
 from sparkcep.exec.shape import OperatorColumns
@@ -25,8 +25,7 @@ class InputPlan:
     ``filters``: what rows must satisfy to be looked at. ``column_types``: of the input's columns. ``within_type``: of
     the ORDER BY key plus WITHIN. ``pairs``: whether rows carry a value for each row of their partition.
     ``prefilter``: where partitions are dropped before they are matched. ``key_join``: what rows are joined to, which
-    the last filter asks about. ``replaced``: SQL that takes a field's place,
-    where its values only order rows.
+    the last filter asks about. ``replaced``: SQL that takes a field's place, where its values only order rows.
     """
 
     query: PatternQuery
@@ -44,12 +43,6 @@ class InputPlan:
     prefilter: Prefilter | None = None
     key_join: KeyJoin | None = None
     replaced: Mapping[int, str] = field(default_factory=dict)
-
-    def unjoined(self) -> InputPlan:
-        """The same rows for others to read as well: without a join of keys."""
-        if self.key_join is None:
-            return self
-        return replace(self, key_join=None, filters=[*self.filters[:-1], self.key_join.filter])
 
     def sql(self) -> str:
         """The statement over ``{SOURCE}`` that gives the operator its input."""

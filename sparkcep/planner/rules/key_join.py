@@ -29,7 +29,7 @@ _KEYS = ("string", "boolean", "tinyint", "smallint", "int", "bigint", "date", "t
 class KeyJoin:
     """Rows of a component are kept if their ``key`` is the ``rare_key`` of a row that satisfies ``rare_test``.
 
-    ``code``: of that component. ``reason``: what EXPLAIN says. ``filter``: the filter that ``kept`` has made stricter.
+    ``code``: of that component. ``reason``: what EXPLAIN says.
     """
 
     code: int
@@ -37,7 +37,6 @@ class KeyJoin:
     rare_key: str
     rare_test: str
     reason: str
-    filter: str = ""
 
     @property
     def column(self) -> str:

@@ -226,10 +226,9 @@ class RuleSet:
         )
         taken: list[tuple[BoundRule, AnyPlan]] = []
         for bound, plan in plans:
-            shared = replace(plan, input=plan.input.unjoined())
             try:
-                planner.add(bound.rule.name, shared, bound.measures)
-                taken.append((bound, shared))
+                planner.add(bound.rule.name, plan, bound.measures)
+                taken.append((bound, plan))
             except NotShared as why:
                 if self.streams:  # in one operator rules may come and go, and Spark allows no second one
                     self.refuse(bound.rule, _not_streamed(bound.query, str(why)))
@@ -237,12 +236,12 @@ class RuleSet:
                 rest[bound.rule.name] = str(why)
         if not taken:
             return None, rest
-        whole = planner.plan()
+        shared = planner.plan()
         if self.streams:
-            return self.over_stream(whole, taken), rest
-        asks = SetAsks(whole, [(bound.rule.name, own) for bound, own in taken])
+            return self.over_stream(shared, taken), rest
+        asks = SetAsks(shared, [(bound.rule.name, own) for bound, own in taken])
         self.pruning = prune(self.analyzer, asks, call.source, call.input_sql, call.settings)
-        return whole, rest
+        return shared, rest
 
     def over_stream(self, plan: SharedPlan, taken: list[tuple[BoundRule, AnyPlan]]) -> SharedPlan:
         """The plan with what it has more over a stream."""

@@ -175,7 +175,6 @@ class RunPlanner(BlockPlanner):
         if joined is None:
             return PatternPlan(input=given, engine=engine, output=measures)
         tests = [[*local[k], joined.kept] if k == joined.code else local[k] for k in range(len(self.names))]
-        joined = replace(joined, filter=filters[-1])
         given = replace(given, key_join=joined, filters=[*filters[:-1], taken_by_any(tests)])
         decisions = (Decision("Key join", True, joined.reason),)
         return PatternPlan(input=given, engine=engine, output=measures, decisions=decisions)
