@@ -200,31 +200,28 @@ def directly_before(node: Pattern, name: str) -> frozenset[str]:
     """
     if any(isinstance(n, (Permutation, Negation, Conjunction)) for n in walk(node)):
         return frozenset([""])
-    _, firsts, _, neighbours = _borders(node)
+    firsts, _, neighbours = _borders(node)
     return frozenset([a for a, b in neighbours if b == name] + [""] * (name in firsts))
 
 
-def _borders(node: Pattern) -> tuple[bool, set[str], set[str], set[tuple[str, str]]]:
-    """Whether a pattern can be empty, its possible first and last variables, and pairs that may stand side by side."""
+def _borders(node: Pattern) -> tuple[set[str], set[str], set[tuple[str, str]]]:
+    """Variables that a pattern's first and last row may have, and pairs that may stand side by side."""
     if isinstance(node, Variable):
-        return False, {node.name}, {node.name}, set()
-    parts = list(map(_borders, children(node)))
-    if isinstance(node, Alternation):
-        return (
-            any(p[0] for p in parts), set().union(*(p[1] for p in parts)), set().union(*(p[2] for p in parts)),
-            set().union(*(p[3] for p in parts)),
-        )  # fmt: skip
-    empty, firsts, lasts, pairs = True, set[str](), set[str](), set[tuple[str, str]]()
-    for optional, first, last, inner in parts:
-        pairs |= inner | {(a, b) for a in lasts for b in first}
-        firsts |= first if empty else set()
+        return {node.name}, {node.name}, set()
+    firsts, lasts, pairs = set[str](), set[str](), set[tuple[str, str]]()
+    begins = True  # nothing before an item, or nothing that takes a row
+    for item in children(node):
+        first, last, inner = _borders(item)
+        optional = isinstance(node, Alternation) or can_be_empty(item)
+        pairs |= inner
+        if not isinstance(node, Alternation):
+            pairs |= {(a, b) for a in lasts for b in first}
+        firsts |= first if begins else set()
         lasts = last | (lasts if optional else set())
-        empty = empty and optional
-    if isinstance(node, Quantified):
-        empty = empty or node.minimum == 0
-        if node.maximum is None or node.maximum > 1:
-            pairs |= {(a, b) for a in lasts for b in firsts}
-    return empty, firsts, lasts, pairs
+        begins = begins and optional
+    if isinstance(node, Quantified) and (node.maximum is None or node.maximum > 1):
+        pairs |= {(a, b) for a in lasts for b in firsts}
+    return firsts, lasts, pairs
 
 
 def matches_one_way(node: Pattern) -> bool:
