@@ -171,8 +171,8 @@ class SparkAnalyzer:
             if tests:
                 text = query.with_prefix + sample_sql(tests, keys, filters, f"{{{SOURCE}}}")
                 rows, partitions, *passing = self.checked(query, lambda: self.run(text, source).collect()[0])
-                text = f"EXPLAIN EXTENDED {query.with_prefix}SELECT * FROM {{{SOURCE}}}"
-                changes = what_changes(str(self.run(text, source).collect()[0][0]), source)
+                explain = f"EXPLAIN EXTENDED {query.with_prefix}SELECT * FROM {{{SOURCE}}}"
+                changes = what_changes(source, lambda: str(self.run(explain, source).collect()[0][0]))
                 found = Sample(rows, partitions, tuple(passing), size, changes=changes)
             else:
                 found = self._partitions(query, source, keys, filters, size, may_be_long)

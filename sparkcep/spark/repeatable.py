@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from contextlib import suppress
 
 from pyspark.sql import DataFrame
@@ -21,16 +22,18 @@ _CHANGES = re.compile(
 _ADDS_UP = re.compile(r"\b(try_)?(sum|avg|stddev\w*|var\w*|corr|covar\w*|regr\w*|kurtosis|skewness)\(", re.IGNORECASE)
 
 
-def what_changes(plans: str, frame: DataFrame, floating: bool = False) -> str:
+def what_changes(frame: DataFrame, explained: Callable[[], str], floating: bool = False) -> str:
     """What a relation may have other rows by when it is read again; empty: it has the same.
 
     Args:
-        plans: what EXPLAIN EXTENDED says of it. floating: whether the last digits of floating numbers matter.
+        explained: asks what EXPLAIN EXTENDED says of it, which plans it, where the session shows no plan.
+        floating: whether the last digits of floating numbers matter.
     """
-    plan = plans.partition("== Analyzed Logical Plan ==")[2].partition("\n== ")[0]
+    plan, known = "", True
+    with suppress(Exception):  # as Spark Connect does not
+        own = analysed(frame)
+        plan, known = str(own.toString()), bool(own.deterministic())
+    plan = plan or explained().partition("== Analyzed Logical Plan ==")[2].partition("\n== ")[0]
     if found := _CHANGES.search(plan) or (_ADDS_UP.search(plan) if floating else None):
         return found[0].strip(" (+-:|")
-    known = True
-    with suppress(Exception):  # nobody tells on Spark Connect
-        known = bool(analysed(frame).deterministic())
     return "" if plan and known else "by their plan"

@@ -147,8 +147,8 @@ def _check_repeatable(analyzer: SparkAnalyzer, rewriter: Rewriter, rows: str, pl
     Raises:
         PatternAnalysisError: CEP_CORRELATED_INPUT.
     """
-    plans = str(analyzer.run(f"EXPLAIN EXTENDED {rows}").collect()[0][0])
-    if what := what_changes(plans, analyzer.analyzed(rows), floating):
+    explain = f"EXPLAIN EXTENDED {rows}"
+    if what := what_changes(analyzer.analyzed(rows), lambda: str(analyzer.run(explain).collect()[0][0]), floating):
         raise refused(
             rewriter.statement, place, f"is of rows that may be others when they are read again ({what})",
             "write the rows around the pattern into a table first",
