@@ -18,7 +18,7 @@ class Fields:
     """Registry of row expressions: text -> number. A plain column of the input is one field whatever its spelling.
 
     The first ``sort_fields`` are the sort key: ORDER BY keys and tie-breaking columns. ``pairs``: calls over two rows
-    whose columns texts name.
+    whose columns texts name. ``types``: of fields that are no columns, as far as they are known.
     """
 
     columns: Sequence[str]
@@ -26,6 +26,7 @@ class Fields:
     texts: list[str] = field(default_factory=list)
     sort_fields: int = 0
     pairs: list[PairCall] = field(default_factory=list)
+    types: dict[int, str] = field(default_factory=dict)
 
     def column_of(self, text: str) -> str | None:
         """The input column that a text names, if it is one bare name."""
@@ -40,13 +41,16 @@ class Fields:
                 return column
         return None
 
-    def add(self, text: str) -> int:
-        """Number of the field that holds an expression."""
+    def add(self, text: str, type_: str = "") -> int:
+        """Number of the field that holds an expression. ``type_``: Spark's type of it, so that nobody has to ask."""
         column = self.column_of(text)
         text = quote(column) if column is not None else text
         if text not in self.texts:
             self.texts.append(text)
-        return self.texts.index(text)
+        number = self.texts.index(text)
+        if type_:
+            self.types[number] = type_
+        return number
 
     def pair(self, call: PairCall) -> str:
         """The column with a call's value for each row of the partition."""

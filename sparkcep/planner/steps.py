@@ -126,11 +126,11 @@ class PlanSteps(ABC):
         self.fields.sort_fields = len(self.fields.texts)
 
     def field_types(self) -> list[str]:
-        """Spark's types of the prepared fields; Spark is asked only about those that are not columns."""
-        texts = self.fields.texts
+        """Spark's types of the prepared fields; Spark is asked only about those that are not known."""
+        texts, known = self.fields.texts, self.fields.types
         types = [self.column_types[c] for t in texts if (c := self.fields.column_of(t)) is not None]
-        others = [self.fields.typed(i) for i, t in enumerate(texts) if self.fields.column_of(t) is None]
-        return types + [t for _, t in self.analyze(others)]
+        unknown = [i for i, t in enumerate(texts) if self.fields.column_of(t) is None and i not in known]
+        return [*types, *known.values(), *(t for _, t in self.analyze([self.fields.typed(i) for i in unknown]))]
 
     def plan_within(self) -> Within | None:
         """The key and key plus interval, of one type, as fields; None without WITHIN.
@@ -166,8 +166,8 @@ class PlanSteps(ABC):
         cast = f"CAST(({key}) AS {type_})"
         self.within_type = type_
         distance = fixed_distance(self.within_text, type_)
-        bound_field = self.fields.add(f"CAST(({bound}) AS {type_})") if distance is None else None
-        return Within(self.fields.add(cast), bound_field, distance)
+        bound_field = self.fields.add(f"CAST(({bound}) AS {type_})", type_) if distance is None else None
+        return Within(self.fields.add(cast, type_), bound_field, distance)
 
     # -- layout ----------------------------------------------------------------------------------------------------
 

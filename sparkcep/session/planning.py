@@ -177,12 +177,12 @@ class OccurrencePlanner:
             input_sql: the query that reads the input, where indexes on it are asked for.
         """
         prefix = self.rewriter.with_prefix(form)
-        types = {quote(f.name): f.dataType.simpleString() for f in source.schema.fields}
+        types = {f.name: f.dataType.simpleString() for f in source.schema.fields}
         fields = Fields(source.columns, self.settings.case_sensitive)
 
         def type_of(expression: str) -> str:
-            if (of_column := types.get(quote(fields.column_of(expression) or ""))) is not None:
-                return of_column
+            if (column := fields.column_of(expression)) is not None:
+                return types[column]
             (found,) = self.analyzer.run(f"{prefix}SELECT {expression} FROM {{{SOURCE}}}", source).schema
             return str(found.dataType.simpleString())
 

@@ -38,8 +38,6 @@ from sparkcep.query import (
 from sparkcep.settings import LIMIT_PAIRS
 
 MAXIMUM_DEPTH = 100
-#: The cast of something, and its type, which Spark need not be asked about.
-_CAST = re.compile(r"CAST\(\((.*)\) AS (bigint|timestamp|timestamp_ntz)\)")
 
 
 @dataclass(slots=True)
@@ -178,9 +176,7 @@ class MatchConditions:
 
     def types(self) -> list[str]:
         """Spark's types of the columns; it is asked once for each."""
-        for i in self.columns:
-            if (cast := _CAST.fullmatch(self.fields.texts[i])) and self.fields.column_of(cast[1]) is not None:
-                self.types_of_fields.setdefault(i, cast[2])
+        self.types_of_fields = self.fields.types | self.types_of_fields
         unknown = [i for i in self.columns if i not in self.types_of_fields]
         if unknown:
             assert self.analyze is not None
