@@ -78,13 +78,13 @@ def _left(columns: Sequence[Column], roles: Mapping[str, Guess], role: str) -> l
 
 
 def _case(frame: DataFrame, guess: Guess, columns: Sequence[Column], seconds: str) -> Guess:
-    guessed = next((c for c in columns if c.name == guess.column), None)
-    if guessed is not None:
-        found = _candidate(frame, guessed.name, seconds)
+    known: dict[str, Candidate] = {}
+    if any(c.name == guess.column for c in columns):
+        found = known[str(guess.column)] = _candidate(frame, str(guess.column), seconds)
         if found.cases > 1 and found.events >= _EVENTS:
             return guess
     looked_at = sorted((c for c in columns if c.distinct > 1), key=lambda c: -c.distinct)[:_LOOKED_AT]
-    candidates = [_candidate(frame, c.name, seconds) for c in looked_at]
+    candidates = [known.get(c.name) or _candidate(frame, c.name, seconds) for c in looked_at]
     fit = _told_apart(frame, [c for c in candidates if c.fits])
     if len(fit) == 1:
         return Guess("case", fit[0].column, f"by its content: {str(fit[0]).partition(' (')[2].rstrip(')')}")
