@@ -17,6 +17,12 @@ from sparkcep.query import in_backticks, plain_literal
 _GROUPS = {"": "", ".": "[.]", ",": "[,]", " ": "[ \u00a0\u202f]", "'": "['\u2019]"}
 #: Decimal marks.
 MARKS = (",", ".")
+#: What stands before or behind the numbers of a column: one sign of a currency, or of percent.
+_UNIT = "[%€$£¥]|EUR|USD|GBP|CHF|JPY"
+_BEFORE = f"^([-+(−]?)((?:{_UNIT})[ \u00a0\u202f]?)"
+_BEHIND = f"([ \u00a0\u202f]?(?:{_UNIT}))([-)]?)$"
+#: Numbers below zero: -5, and as bookkeepers write them, 5- and (5).
+_BELOW_ZERO = "^(?:[-−](.*)|([^(].*)-|[(](.*)[)])$"
 #: Of the texts of a column, so many in a hundred make it one of numbers, with others that do not fit.
 _MOST = 90
 #: What is false and true, by languages.
@@ -100,6 +106,46 @@ def odd_text(column: str, type_: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class _Unit:
+    """What stands before and behind each number of a column; empty where nothing does."""
+
+    before: str = ""
+    behind: str = ""
+
+    def parts(self) -> Iterator[tuple[str, str]]:
+        """Regular expressions, of Python and of Java, and which of their groups stay."""
+        if self.before:
+            yield f"^([-+(−]?){_literally(self.before)}[ \u00a0\u202f]?", "1"
+        if self.behind:
+            yield f"[ \u00a0\u202f]?{_literally(self.behind)}([-)]?)$", "1"
+
+    def without(self, text: str) -> str:
+        """The number alone, with its sign before it."""
+        for pattern, group in self.parts():
+            text = re.sub(pattern, rf"\{group}", text)
+        return re.sub(_BELOW_ZERO, r"-\1\2\3", text)
+
+    def sql(self, text: str) -> str:
+        """SQL of that."""
+        for pattern, group in self.parts():
+            text = f"regexp_replace({text}, {plain_literal(pattern)}, '${group}')"
+        return f"regexp_replace({text}, {plain_literal(_BELOW_ZERO)}, '-$1$2$3')"
+
+
+def _literally(sign: str) -> str:
+    return f"[{sign.strip()}]" if len(sign.strip()) == 1 else sign.strip()
+
+
+def _unit(texts: Sequence[str]) -> _Unit:
+    """The one unit that a column's texts have."""
+    before = {m[2] for text in texts if (m := re.search(_BEFORE, text))}
+    behind = {m[1] for text in texts if (m := re.search(_BEHIND, text))}
+    if len({unit.strip() for unit in before | behind}) != 1:
+        return _Unit()
+    return _Unit(max(before, default=""), "" if before else max(behind))
+
+
+@dataclass(frozen=True, slots=True)
 class _NumberForm:
     group: str
     mark: str
@@ -117,15 +163,16 @@ class _NumberForm:
         digits = re.sub(_GROUPS[self.group], "", text) if self.group else text
         return Decimal(digits.replace(self.mark, "."))
 
-    def reading(self, column: str, whole: bool) -> Reading:
+    def reading(self, column: str, whole: bool, unit: _Unit) -> Reading:
         """The column as numbers, without fractions (``whole``) or with some."""
-        text = text_of(column)
+        text = unit.sql(text_of(column))
         digits = f"regexp_replace({text}, {plain_literal(_GROUPS[self.group])}, '')" if self.group else text
         plain = digits if self.mark == "." else f"replace({digits}, ',', '.')"
         type_ = "BIGINT" if whole else "DOUBLE"
         fits = f"{text} RLIKE {plain_literal(f'^{self.pattern(whole)}$')}"
         sql = f"CASE WHEN {fits} THEN TRY_CAST({plain} AS {type_}) END"
-        return Reading(column, "whole number" if whole else "number", self.shown(whole), sql)
+        shown = f"{unit.before}{self.shown(whole)}{unit.behind}"
+        return Reading(column, "whole number" if whole else "number", shown, sql)
 
     def shown(self, whole: bool) -> str:
         """How it writes a number."""
@@ -146,9 +193,11 @@ def find_readings(
     """
     found: dict[str, Found] = {}
     numbers: dict[str, list[_NumberForm]] = {}
+    units = {column: _unit(texts) for column, texts in sample.items()}
+    written, sample = sample, {name: [units[name].without(t) for t in texts] for name, texts in sample.items()}
     for column, texts in sample.items():
-        if column not in read_by_spark and (truth := _truth(column, texts)) is not None:
-            found[column] = Found(column, (truth,), texts[0])
+        if column not in read_by_spark and (truth := _truth(column, written[column])) is not None:
+            found[column] = Found(column, (truth,), written[column][0])
         elif texts and (forms := _fitting(texts)):
             numbers[column] = forms
     told = mark or _mark(sample, numbers)
@@ -160,8 +209,9 @@ def find_readings(
             unclear.append(Unclear(column, example))
         elif fit and not (is_sparks and told != ","):
             any_mark = len({form.mark for form in fit}) > 1
-            example = next(text for text in texts if fit[0].value(text) is not None)
-            found[column] = Found(column, tuple(_readings(column, fit, texts)), example, is_sparks, any_mark)
+            example = next(t for t, n in zip(written[column], texts, strict=True) if fit[0].value(n) is not None)
+            readings = tuple(_readings(column, fit, texts, units[column]))
+            found[column] = Found(column, readings, example, is_sparks, any_mark)
     return [found[column] for column in sample if column in found], unclear
 
 
@@ -174,12 +224,12 @@ def _mark(sample: Mapping[str, Sequence[str]], numbers: Mapping[str, Sequence[_N
     return marks.pop() if len(marks) == 1 else ""
 
 
-def _readings(column: str, forms: Sequence[_NumberForm], texts: Sequence[str]) -> Iterator[Reading]:
+def _readings(column: str, forms: Sequence[_NumberForm], texts: Sequence[str], unit: _Unit) -> Iterator[Reading]:
     """By each form, as whole numbers first where the texts have no fractions."""
     for form in forms:
         if not any(form.value(text) is not None and not re.fullmatch(form.pattern(True), text) for text in texts):
-            yield form.reading(column, True)
-        yield form.reading(column, False)
+            yield form.reading(column, True, unit)
+        yield form.reading(column, False, unit)
 
 
 def _plain(text: str) -> bool:
