@@ -33,6 +33,22 @@ _OF_TEXTS = (
     *("d.M.yy" + clock for clock in (" H:mm", " H:mm:ss", ", H:mm", ", H:mm:ss")),  # 1.2.25 alone may be a release
     "yyyyMMdd", "yyyyMMdd H:mm", "yyyyMMdd H:mm:ss", "yyyyMMdd'T'HHmmss",
 )  # fmt: skip
+#: With names of months: in English, or in the language that stands before a pattern; the JVM knows the names.
+_MONTHS = {
+    "de": ("d[.] {}[.] yyyy", "[[,][' um'] H:mm[:ss]][' Uhr'][ z]"),
+    "fr": ("d {}[.] yyyy", "[[,][' \u00e0'] H:mm[:ss]]"),
+    "es": ("d[ 'de'] {}[.][ 'de'] yyyy", "[[,] H:mm[:ss]]"), "pt": ("d[ 'de'] {}[.][ 'de'] yyyy", "[[,] H:mm[:ss]]"),
+    "it": ("d {}[.] yyyy", "[[,] H:mm[:ss]]"), "nl": ("d {}[.] yyyy", "[[,] H:mm[:ss]]"),
+}  # fmt: skip
+#: Names that are whole, cut as in a date, or cut as alone.
+_MONTH = "[MMMM][MMM][LLL]"
+_NAMED = (
+    *(day + clock for day in ("MMM d, yyyy", "MMMM d, yyyy", "d MMMM yyyy") for clock in
+      ("", "[[,] H:mm[:ss]]", "[[,] h:mm[:ss][ ]a]")),
+    *(f"{language}:{day.format(_MONTH)}{clock}" for language, (day, behind) in _MONTHS.items()
+      for clock in ("", behind)),
+    "de:d.M.yyyy H:mm[:ss] z",
+)  # fmt: skip
 _OF_NUMBERS = ("yyyyMMdd", "yyyyMMddHHmm", "yyyyMMddHHmmss")
 #: What counts from 1970 on: its name, how many there are in a second, and SQL of the time.
 _EPOCHS = (
@@ -68,8 +84,8 @@ def time_reading(
     """How a column is read as a time; None where times or numbers are left as they are.
 
     Args:
-        given: a datetime pattern of Spark's, or `number`; None: the one of the usual formats that reads all rows, or
-            of a number what it counts since 1970.
+        given: a datetime pattern of Spark's, maybe with a language (`de:d. MMMM yyyy`), or `number`; None: the one of
+            the usual formats that reads all rows, or of a number what it counts since 1970.
         name: of the log in errors. order: of its rows, by which errors tell a row. some_misfit: whether a tenth of the
             texts may be in no format.
 
@@ -92,6 +108,10 @@ def time_reading(
     reader = _TimeReader(frame, column, name, order)
     if (found := reader.format(formats)) is not None:
         return TimeReading(_reading(found, reader.text), found, reader.example)
+    if type_ == "string" and given is None and reader.has_letters:
+        if (found := reader.format(_NAMED)) is not None:
+            return TimeReading(_reading(found, reader.text), found.replace(_MONTH, "MMMM"), reader.example)
+        formats = (*formats, *_NAMED)
     if some_misfit and (closest := reader.closest(formats)) is not None:
         found, missed = closest
         return TimeReading(_reading(found, reader.text), found, reader.example, missed)
@@ -112,6 +132,8 @@ def _epoch(frame: DataFrame, column: str) -> TimeReading | None:
 
 def _day(pattern: str) -> str:
     """What tells how a pattern reads days."""
+    if pattern in _NAMED:
+        return pattern[:4]
     return _ISO_DAY if pattern == _ISO else re.split(r"[\[ ,']", pattern, maxsplit=1)[0]
 
 
@@ -120,7 +142,13 @@ def _reading(pattern: str, text: str) -> str:
     if pattern in (_ISO, _ISO_DAY):
         behind, type_ = ("([T ].*)?", "TIMESTAMP") if pattern == _ISO else ("", "DATE")
         return f"CASE WHEN {text} RLIKE '^[0-9]{{4}}(-[0-9]{{1,2}}){{2}}{behind}$' THEN TRY_CAST({text} AS {type_}) END"
-    read = f"try_to_timestamp({text}, {plain_literal(pattern)})"
+    if in_language := re.fullmatch("([a-z]{2}):(.*)", pattern):
+        language, pattern = in_language.groups()
+        named = {"sep": "\u0001", "locale": language, "timestampFormat": pattern}
+        options = ", ".join(plain_literal(part) for item in named.items() for part in item)
+        read = f"from_csv({text}, 'read TIMESTAMP', map({options})).read"
+    else:
+        read = f"try_to_timestamp({text}, {plain_literal(pattern)})"
     has_clock = re.search("[HhKkmsSaAnN]", re.sub("'[^']*'", "", pattern))
     return read if has_clock else f"CAST({read} AS DATE)"
 
@@ -142,6 +170,11 @@ class _TimeReader:
         total, example, *read = rows.selectExpr("count(*)", f"first({_TEXT})", *counts).collect()[0]
         self.example = self.example or str(example or "")
         return [f for f, n in zip(formats, read, strict=True) if n == total]
+
+    @property
+    def has_letters(self) -> bool:
+        """Whether the text that was looked at has three letters in a row: no T, AM or UTC+1."""
+        return re.search(r"[^\W\d_]{3}", self.example) is not None
 
     def format(self, formats: Sequence[str]) -> str | None:
         """The first format that reads all texts.
