@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
+from sparkcep.data.nanoseconds import read_parquet
 from sparkcep.data.preamble import SEPARATORS, lines_before_header
 from sparkcep.errors import SparkCepError
 from sparkcep.session.machine.temporary import temporary_folder
@@ -29,6 +30,8 @@ ENDINGS = {
     ".csv": "csv", ".tsv": "csv", ".txt": "csv", ".parquet": "parquet", ".pq": "parquet", ".json": "json",
     ".jsonl": "json", ".ndjson": "json", ".xes": "xes",
 }  # fmt: skip
+#: What spreadsheets keep their sheets in.
+_WORKBOOKS = (".xlsx", ".xls", ".xlsm", ".ods")
 _COMPRESSED = (".gz", ".bz2", ".zst", ".snappy", ".lz4")
 #: What spreadsheets write before the header to say what stands between columns.
 _SEP_LINE = re.compile(r'\ufeff?"?sep=(.)"?\r?\n')
@@ -100,8 +103,9 @@ def file_of(path: str, kind: str | None = None) -> LogFile:
         raise SparkCepError(
             "CEP_ARGUMENTS",
             f"The name {file.path} does not say which format the file has.",
-            hint="--format csv, parquet, json, delta or xes",
-        )
+            hint="save the sheet as CSV: workbooks are not read" if Path(path).suffix.lower() in _WORKBOOKS else
+            "--format csv, parquet, json, delta or xes",
+        )  # fmt: skip
     return replace(file, format=found)
 
 
@@ -221,7 +225,7 @@ def read_file(spark: SparkSession, file: LogFile, options: Mapping[str, str], sc
     if file.is_here and not is_remote(spark):  # the JVM's folder may be another
         file = replace(file, path=str(Path(file.path).absolute()))
     if file.format == "parquet":
-        return spark.read.options(**options).parquet(file.path)
+        return read_parquet(spark, file.path, options)
     if file.format == "delta":
         return _delta(spark, file, options)
     if file.format == "json":

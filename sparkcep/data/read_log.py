@@ -17,6 +17,7 @@ from pyspark.sql.types import StructField, StructType
 from sparkcep.data.cleaning import in_one_spelling, without_duplicates
 from sparkcep.data.content import by_content
 from sparkcep.data.files import LogFile, file_of, in_utf8, read_file, reader_options, spooled
+from sparkcep.data.nanoseconds import from_nanoseconds, nanosecond_columns
 from sparkcep.data.opened import OpenLog, ReadColumn, called, clauses, described, rows_of
 from sparkcep.data.readings import (
     MARKS,
@@ -96,7 +97,8 @@ def read_log(
         time: the column of the time.
         event: the column of the event type.
         tiebreak: the column that orders events with the same time.
-        time_format: a Spark datetime pattern, or `number` to leave numbers as they are.
+        time_format: a Spark datetime pattern, with a language before names of months that are not English
+            (`de:d. MMMM yyyy`), or `number` to leave numbers as they are.
         texts: columns that stay text.
         decimal: the decimal mark, `,` or `.`.
         bad_rows: what to do with rows that do not fit: `error`, `null` (make the value NULL), `drop`, or `keep-aside`
@@ -206,6 +208,8 @@ class _Opened:
         if file.format == "json":
             self.check_json()
             self.flatten()
+        if file.format == "parquet":
+            self.read_nanoseconds()
         samples = sampled(self.frame.withColumns(self.values))
         roles = guess_roles(samples, {r: n.strip("`") for r, n in how.roles.items()})
         if how.time_format and roles["time"].column is None:
@@ -417,6 +421,14 @@ class _Opened:
         self.notes.append(f"fields are columns too: {listed}{', ...' if len(added) > _SHOWN else ''}")
 
     # -- times ---------------------------------------------------------------------------------------------------------
+
+    def read_nanoseconds(self) -> None:
+        """Read as times what Spark has as numbers: times of a Parquet file in nanoseconds."""
+        numbers = {name for name, type_ in self.frame.dtypes if type_ == "bigint"}
+        found = {name: kind for name, kind in nanosecond_columns(self.source.path).items() if name in numbers}
+        times = {name: F.expr(from_nanoseconds(name, kind)) for name, kind in found.items()}
+        self.frame = self.frame.withColumns(times)
+        self.columns += [ReadColumn(name, "time, in nanoseconds", "") for name in found]
 
     def read_time(self, guess: Guess) -> Guess:
         """The guess of a time with how it is read.

@@ -6,6 +6,8 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
@@ -234,6 +236,23 @@ def test_times_since_1970(run: Run) -> None:
         "sql", "--csv", "machine.csv", "--time-format", "number", "--format", "csv", "SELECT max(ts) FROM machine"
     )
     assert (code, out.splitlines()[1]) == (0, "1717236002000"), err
+
+
+def test_parquet_with_nanoseconds(run: Run) -> None:
+    instants = [1711848600123456789 + 10**9 * n for n in range(3)]
+    utc, local = pa.array(instants, pa.timestamp("ns", "UTC")), pa.array(instants, pa.timestamp("ns"))
+    log = {"ts": utc, "seen": local, "case_id": ["a", "a", "b"], "event": ["x", "y", "x"]}
+    pq.write_table(pa.table(log), "n.parquet")
+    query = "SELECT max(ts), max(seen), count_if(CAST(seen AS TIMESTAMP) <> ts) FROM n"
+    code, out, err = run("sql", "--parquet", "n.parquet", "--format", "csv", query)
+    assert (code, out.splitlines()[1]) == (0, "2024-03-31 01:30:02.123456,2024-03-31 01:30:02.123456,0"), err
+    assert "  seen  time, in nanoseconds" in err
+
+
+def test_a_workbook_is_not_read(run: Run) -> None:
+    Path("log.xlsx").write_bytes(b"PK")
+    code, _, err = run("discover", "log.xlsx")
+    assert code != 0 and "save the sheet as CSV" in err
 
 
 @pytest.mark.full
