@@ -75,7 +75,7 @@ def _drawn(marks: list[dict[str, Any]], cases: list[str], keys: list[str], more:
     height = _LANE * max(1, len(cases))
     x = {"type": "quantitative", "axis": None, "scale": {"domain": [0, width], "nice": False}}
     y = {"field": "case", "type": "nominal", "sort": None, "title": ", ".join(keys) or None,
-         "scale": {"domain": cases}, "axis": {"ticks": False, "domain": False}}  # fmt: skip
+         "scale": {"domain": cases}, "axis": {"ticks": False, "domain": False, "titlePadding": 12}}  # fmt: skip
     color = {"field": "type", "type": "nominal", "title": None,
              "scale": {"domain": shown, "range": [*SERIES[: len(common)], GREY][: len(shown)]},
              "legend": {"orient": "top", "direction": "horizontal", "columns": 3, "symbolOpacity": 1}}  # fmt: skip
