@@ -175,7 +175,9 @@ class _SourceReader:
             raise self.error(
                 "CEP_LOG_COLUMNS",
                 f"The block has no {' and no '.join(m.split(' ', 1)[1] for m in missing)}.",
-                "write FROM t PARTITION BY case ORDER BY time EVENT TYPE type PATTERN ..., or set the table's "
+                "ORDER BY after PATTERN orders the result: write the log's ORDER BY and EVENT TYPE before PATTERN"
+                if self.scope.statement.word(self.form.body[1]) == "ORDER"
+                else "write FROM t PARTITION BY case ORDER BY time EVENT TYPE type PATTERN ..., or set the table's "
                 "properties sparkcep.case, sparkcep.time, sparkcep.tiebreak and sparkcep.event, or "
                 f"{', '.join(KEYS.values())}, or CREATE PATTERN INDEX on the table"
                 + ("; EVENT TYPE NONE lets every row match" if needs_type else ""),
