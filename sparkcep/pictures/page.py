@@ -37,8 +37,8 @@ SCRIPTS = (
 #: Colours of a page by day and by night.
 _DAY = "color-scheme: light; --paper: #ffffff; --ink: #222222; --plan: #f6f6f6"
 _NIGHT = "color-scheme: dark; --paper: #1c1e21; --ink: #e4e4e4; --plan: #2a2d31"
-#: Pictures shrink as a whole where the page is narrow, as far as they can be read; plans keep their columns. A notebook around the page says by
-#: ``data-night`` whether it is dark, whatever the reader's system is.
+#: Pictures shrink as a whole where the page is narrow, as far as they can be read; plans keep their columns. A notebook
+#: around the page says by ``data-night`` whether it is dark, whatever the reader's system is.
 _STYLE = (
     f":root {{ {_DAY} }} "
     f"@media (prefers-color-scheme: dark) {{ :root:not([data-night=no]) {{ {_NIGHT} }} }} "
@@ -46,8 +46,8 @@ _STYLE = (
     "body { font-family: sans-serif; margin: 16px; background: var(--paper); color: var(--ink) } "
     "pre { font: 13px ui-monospace, 'DejaVu Sans Mono', Menlo, monospace; white-space: pre; overflow-x: auto; "
     "background: var(--plan); padding: 8px } "
-    ".picture { overflow-x: auto } "
-    "img, .vega-embed, .vega-embed svg { max-width: max(100%, 640px); height: auto } "
+    "[id^=picture] { overflow-x: auto } "
+    ".vega-embed { max-width: 100% } img, .vega-embed svg { max-width: max(100%, 640px); height: auto } "
     ".missing { background: #fff3cd; color: #222222; padding: 8px }"
 )
 _MISSING = (
@@ -103,7 +103,7 @@ def page(title: str, pictures: Sequence[Specified], before: str = "", after: str
     Args:
         before, after: HTML around them.
     """
-    parts = [f'<div class="picture" id="picture{n}">{_until_drawn(p)}</div>' for n, p in enumerate(pictures)]
+    parts = [f'<div id="picture{n}">{_until_drawn(p)}</div>' for n, p in enumerate(pictures)]
     # A specification holds users' text: nothing in it may end the script.
     # Which Vega-Lite draws it is the page's own matter, so that the schema is left out.
     plain = [{k: v for k, v in p.spec.items() if k != "$schema"} for p in pictures]
