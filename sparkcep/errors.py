@@ -27,6 +27,10 @@ def describe_position(text: str, position: int) -> tuple[int, int, str]:
     return line, position - begin + 1, text[begin : end if end >= 0 else len(text)]
 
 
+#: Values that are named where none is close to the one that was asked for.
+_NAMED = 8
+
+
 def near_name(name: str, candidates: Iterable[str]) -> str | None:
     """The candidate closest to ``name``, compared without case, the first of several; or None.
 
@@ -37,7 +41,7 @@ def near_name(name: str, candidates: Iterable[str]) -> str | None:
     for candidate in candidates:
         by_fold.setdefault(candidate.casefold(), candidate)
     wanted = name.casefold()
-    close = set(difflib.get_close_matches(wanted, list(by_fold), n=10, cutoff=0.6))
+    close = set(difflib.get_close_matches(wanted, list(by_fold), n=10, cutoff=0.65))
     ratio = difflib.SequenceMatcher(b=wanted)
 
     def closeness(fold: str) -> float:
@@ -70,8 +74,11 @@ def lacks(column: str, value: str, held: Iterable[str]) -> str:
     >>> lacks("event", "Registr", ["Exit", "Register"])
     "no row has event = 'Registr'; did you mean 'Register'?"
     """
-    near = near_name(value, held)
-    return f"no row has {column} = {value!r}" + (f"; did you mean {near!r}?" if near is not None else "")
+    values = list(held)
+    near = near_name(value, values)
+    known = ", ".join(map(repr, values[:_NAMED])) + ", ..." * (len(values) > _NAMED)
+    hint = f"; did you mean {near!r}?" if near is not None else f"; it is one of {known}" if values else ""
+    return f"no row has {column} = {value!r}{hint}"
 
 
 class PatternWarning(UserWarning):

@@ -49,11 +49,11 @@ def discover_command(
         found = {role: log.column(role) for role in log.roles}
         needed = ("time", "event") if one_case else ("time", "event", "case")
         if lacking := [role for role in needed if found[role] is None]:
-            why = "; ".join(log.roles[role].why for role in lacking)
+            why = "; ".join(f"{role}: {log.roles[role].why}" for role in lacking)
             named = " and ".join(f"--{role}" for role in lacking)
             or_whole = ", --one-case takes the whole log for one" if lacking[0] == "case" else ""
             raise SparkCepError(
-                "CEP_LOG_COLUMNS", f"sparkcep cannot tell the {' and the '.join(lacking)} of {file.path}: {why}.",
+                "CEP_LOG_COLUMNS", f"sparkcep cannot tell the {' and the '.join(lacking)} of {file.path} ({why}).",
                 hint=f"{named} COLUMN{or_whole}; its columns are {', '.join(log.frame.columns)}",
             )  # fmt: skip
         columns = LogColumns(() if one_case else log.cases, str(found["time"]), str(found["event"]), found["tiebreak"])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sparkcep.data.files import LogFile
-from sparkcep.data.opened import OpenLog, clauses, described
+from sparkcep.data.opened import OpenLog, block, described
 from sparkcep.data.read_log import LogOptions, open_log
 from sparkcep.data.row_order import ROW_IN_FILE
 from sparkcep.errors import SparkCepError
@@ -64,8 +64,7 @@ def told(log: OpenLog, single: bool) -> list[str]:
         lines.append("  no tiebreak: a Delta table's rows have no order, so events of one time are ordered by "
                      "the names of their types; --tiebreak COLUMN names it")  # fmt: skip
     if not single:
-        lines.append(f"  several logs: write FROM {clauses(log)} PATTERN ...")
-    elif log.column("time") is not None and log.column("event") is not None:
-        lines.append("  blocks need no PARTITION BY, ORDER BY or EVENT TYPE for these; other columns: "
-                     "--case, --time, --event, --tiebreak")  # fmt: skip
+        lines.append(f"  write {block(log)}")
+    else:
+        lines.append(f"  write {block(log)}; --case, --time, --event and --tiebreak name other columns")
     return lines

@@ -45,9 +45,14 @@ class Candidate:
         """Whether its values are like cases."""
         return self.cases > 1 and self.events >= _EVENTS and self.lasts <= _LONGEST
 
-    def __str__(self) -> str:
+    @property
+    def described(self) -> str:
+        """What its values would be as cases."""
         cases = f"{self.cases:,} case{'s' * (self.cases != 1)} of {self.events:.1f} events"
-        return f"{self.column} ({cases}, each {self.lasts:.0%} of the log's time)"
+        return f"{cases}, which last {self.lasts:.0%} of the log's time on average"
+
+    def __str__(self) -> str:
+        return f"{self.column} ({self.described})"
 
 
 def by_content(frame: DataFrame, roles: Mapping[str, Guess], columns: Sequence[Column]) -> dict[str, Guess]:
@@ -87,11 +92,11 @@ def _case(frame: DataFrame, guess: Guess, columns: Sequence[Column], seconds: st
     candidates = [known.get(c.name) or _candidate(frame, c.name, seconds) for c in looked_at]
     fit = _told_apart(frame, [c for c in candidates if c.fits])
     if len(fit) == 1:
-        return Guess("case", fit[0].column, f"by its content: {str(fit[0]).partition(' (')[2].rstrip(')')}")
+        return Guess("case", fit[0].column, f"its values are like cases: {fit[0].described}")
     best = sorted(candidates, key=lambda c: (not c.fits, c.lasts))[:_SHOWN]
     if not best:
         return replace(guess, column=None)
-    why = "several columns may be it" if len(fit) > 1 else "no column looks like it"
+    why = "several columns may be the case" if len(fit) > 1 else "no column looks like a case"
     return Guess("case", None, f"{why}: {', '.join(map(str, best))}")
 
 
@@ -132,5 +137,5 @@ def _event(frame: DataFrame, guess: Guess, columns: Sequence[Column], cases: Seq
     within = frame.sparkSession.sql(text, log=frame).selectExpr(*(f"avg(n{k})" for k in range(len(few)))).collect()[0]
     changing = [name for name, number in zip(few, within, strict=True) if number is not None and number >= _TYPES]
     if len(changing) == 1:
-        return Guess("event", changing[0], "by its content: few values, of which a case has several")
+        return Guess("event", changing[0], "it has few values, of which a case has several")
     return guess

@@ -213,7 +213,7 @@ def _proposals(
     if missing is not None:
         a, b, cases = missing
         out.append(Proposal(
-            f"{a} that no {b} follows, though one mostly does",
+            f"{a} without a later {b}, which usually follows",
             f"FROM {name} PATTERN SEQ({plain_literal(a)} a, NOT {plain_literal(b)} b)\n"
             f"MATCHES FIRST\nRETURN {case}a.{at} AS since", cases,
         ))  # fmt: skip

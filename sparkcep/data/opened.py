@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from sparkcep.data.discovery import quoted
 from sparkcep.data.files import STDIN, LogFile
 from sparkcep.data.roles import Guess
-from sparkcep.query import in_backticks
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -82,13 +81,11 @@ def described(log: OpenLog) -> Iterator[str]:
             yield f"  {name} looks like times and stays text: {why}"
 
 
-def clauses(log: OpenLog) -> str:
-    """The log in a pattern block, with what it says of its columns."""
-    order = [c for role in ("time", "tiebreak") if (c := log.column(role)) is not None]
-    events = [c for c in [log.column("event")] if c is not None]
-    parts = {"PARTITION BY": log.cases, "ORDER BY": order, "EVENT TYPE": events}
-    said = (f"{word} {', '.join(map(in_backticks, columns))}" for word, columns in parts.items() if columns)
-    return " ".join([quoted(log.file.name), *said])
+def block(log: OpenLog) -> str:
+    """How a pattern block over the log begins: only with clauses for columns that were not found."""
+    lacking = {"ORDER BY": log.column("time"), "EVENT TYPE": log.column("event")}
+    said = (f"{word} COLUMN" for word, column in lacking.items() if column is None)
+    return " ".join(["FROM", quoted(log.file.name), *said, "PATTERN ..."])
 
 
 def rows_of(number: int) -> str:

@@ -8,9 +8,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
@@ -18,7 +19,7 @@ from sparkcep.data.cleaning import in_one_spelling, without_duplicates
 from sparkcep.data.content import by_content
 from sparkcep.data.files import LogFile, file_of, in_utf8, read_file, reader_options, spooled
 from sparkcep.data.nanoseconds import from_nanoseconds, nanosecond_columns
-from sparkcep.data.opened import OpenLog, ReadColumn, called, clauses, described, rows_of
+from sparkcep.data.opened import OpenLog, ReadColumn, block, called, described, rows_of
 from sparkcep.data.readings import (
     MARKS,
     Found,
@@ -36,12 +37,14 @@ from sparkcep.data.times import time_reading
 from sparkcep.errors import SparkCepError, near_hint
 from sparkcep.progress import activity
 from sparkcep.query import in_backticks, plain_literal
+from sparkcep.session.machine.local import local_session
 from sparkcep.spark.exceptions import sentence
+from sparkcep.sql.log_columns import READ
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame
 
 #: What becomes of rows with a text that does not fit what its column is found as.
 BAD_ROWS = ("error", "null", "drop", "keep-aside")
@@ -80,17 +83,19 @@ class LogOptions:
 
 
 def read_log(
-    spark: SparkSession, path: str | Path, *, format: str | None = None, case: str | None = None,
-    time: str | None = None, event: str | None = None, tiebreak: str | None = None, time_format: str | None = None,
-    texts: Collection[str] = (), decimal: str | None = None, bad_rows: str = "error", drop_duplicates: bool = False,
-    fold_types: bool = False, quiet: bool = False, **options: str,
+    spark: SparkSession | str | Path, path: str | Path | None = None, *, format: str | None = None,
+    case: str | None = None, time: str | None = None, event: str | None = None, tiebreak: str | None = None,
+    time_format: str | None = None, texts: Collection[str] = (), decimal: str | None = None, bad_rows: str = "error",
+    drop_duplicates: bool = False, fold_types: bool = False, quiet: bool = False, **options: str,
 ) -> DataFrame:  # fmt: skip
     """Read an event log from a file, give its columns the types that they look like, and print what was found.
 
     sparkcep guesses encoding, separator, times, decimal marks and truth values from the first rows, and checks all
-    rows. If two guesses fit but differ, it chooses neither. The log is also a temporary view, named after the file.
+    rows. If two guesses fit but differ, it chooses neither. The log is also a temporary view, named after the file, and
+    blocks over it need no PARTITION BY, ORDER BY or EVENT TYPE: its columns say what they were found to be.
 
     Args:
+        spark: the session; without one, `read_log(path)` takes the active session or starts a local one.
         path: a file or folder of CSV, Parquet, JSON or Delta, or one XES file.
         format: csv, parquet, json, delta or xes, if the file's name does not show it.
         case: the column of the case, or several with commas. If it is not given, it is guessed, as are the next three.
@@ -119,9 +124,11 @@ def read_log(
     named = {"case": case, "time": time, "event": event, "tiebreak": tiebreak}
     roles = {role: column for role, column in named.items() if column is not None}
     how = LogOptions(options, roles, time_format, texts, decimal, bad_rows, drop_duplicates, fold_types)
-    log = open_log(spark, file_of(str(path), format), how)
+    if path is None:
+        spark, path = SparkSession.getActiveSession() or local_session(), cast("str | Path", spark)
+    log = open_log(cast(SparkSession, spark), file_of(str(path), format), how)
     if not quiet:
-        print("\n".join([*described(log), f"  write FROM {clauses(log)} PATTERN ..."]))
+        print("\n".join([*described(log), f"  write {block(log)}"]))
     return log.frame
 
 
@@ -243,6 +250,7 @@ class _Opened:
                 self.notes.append(f"spellings of types that others replace: {replaced} (--fold-types)")
         if how.drop_duplicates:
             frame = without_duplicates(frame, own)
+        frame = _with_roles(frame, roles)
         frame.createOrReplaceTempView(in_backticks(file.name))
         return OpenLog(file, frame, roles, self.columns, texts, self.notes, aside, own)
 
@@ -508,6 +516,20 @@ class _Opened:
             frame = frame.where(f"NOT ({bad})")
         frame = frame.withColumns(self.values) if self.values else frame
         return frame.drop(_TORN), aside
+
+
+def _with_roles(frame: DataFrame, roles: Mapping[str, Guess]) -> DataFrame:
+    """The log, whose columns say what they were taken for (:func:`sparkcep.sql.log_columns.roles_of`)."""
+    said = {name: {READ + role: k} for role, guess in roles.items() for k, name in enumerate(guess.columns)}
+    said = {name.casefold(): role for name, role in said.items()}
+    return frame.select(
+        *(
+            F.col(in_backticks(f.name)).alias(f.name, metadata={**f.metadata, **said[f.name.casefold()]})
+            if f.name.casefold() in said
+            else F.col(in_backticks(f.name))
+            for f in frame.schema
+        )
+    )
 
 
 def _unclear(one: Unclear, type_: str) -> str:

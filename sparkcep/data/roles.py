@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 ROLES = ("case", "time", "event", "tiebreak")
+_CALLED = {"case": "a case", "event": "an event type"}
 #: Names without signs and capitals, the surest first. XES's, pm4py's, and those of common tools.
 _CASE = """caseconceptname caseid case traceid trace processid processinstanceid instanceid sessionid session visitid
     orderid ticketid incidentid applicationid userid customerid patientid accountid deviceid machineid vehicleid
@@ -142,7 +143,7 @@ def _only(role: str, columns: Sequence[Column], why: str, many: str) -> Guess:
     if len(columns) == 1:
         return Guess(role, columns[0].name, why)
     if not columns:
-        return Guess(role, None, "no column looks like it")
+        return Guess(role, None, f"no column looks like {_CALLED[role]}")
     return Guess(role, None, f"{many}: {', '.join(c.name for c in columns[:6])}")
 
 
@@ -179,7 +180,7 @@ def _event(columns: Sequence[Column]) -> Guess:
     return _only(
         "event", [c for c in texts if c.type == "string" and 1 < c.distinct <= min(1000, c.rows / 10)
                   and plain_name(c.name) not in _CASE],
-        "the only text of few values", "several texts have few values",
+        "the only text of few values", "several columns may be the event type",
     )  # fmt: skip
 
 

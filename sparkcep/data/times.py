@@ -117,7 +117,7 @@ def time_reading(
         return TimeReading(_reading(found, reader.text), found, reader.example, missed)
     if type_ != "string" and given is None:
         return _epoch(frame, column)
-    raise reader.misfit(formats)
+    raise reader.misfit(formats, given)
 
 
 def _epoch(frame: DataFrame, column: str) -> TimeReading | None:
@@ -219,7 +219,7 @@ class _TimeReader:
         self.check_alike(list({_day(f): f for f in reversed(fit)}.values())[::-1])
         return fit[0], total - most
 
-    def misfit(self, formats: Sequence[str]) -> SparkCepError:
+    def misfit(self, formats: Sequence[str], given: str | None) -> SparkCepError:
         """What to say of the first row that no format reads, of those which read the most; the caller raises it."""
         counts = self.texts.limit(_SAMPLE).selectExpr(*(f"count({_reading(f, _TEXT)})" for f in formats)).collect()[0]
         most, place = max((n, -i) for i, n in enumerate(counts))
@@ -227,8 +227,10 @@ class _TimeReader:
         unread = f"{self.text} IS NOT NULL" + (f" AND {_reading(wanted, self.text)} IS NULL" if wanted else "")
         text, where = first_row(self.frame, unread, self.text, self.order)
         why = f"is not {wanted}" if wanted else "no known format of times reads"
-        return SparkCepError(
-            "CEP_TIME_FORMAT", f"{self.column} of {self.name} has {text!r} in {where}, which {why}.",
-            hint=f'--time-format "{wanted or "dd.MM.yyyy HH:mm"}" if the texts are written so, or '
-            f"--option {shlex.quote(f'nullValue={text}')} if that text means that there is no time",
-        )  # fmt: skip
+        sentence = f"{self.column} of {self.name} has {text!r} in {where}, which {why}."
+        null = f"--option {shlex.quote(f'nullValue={text}')} if that text means that there is no time"
+        if given is None:
+            so = f'--time-format "{wanted or "dd.MM.yyyy HH:mm"}" if the texts are written so'
+            return SparkCepError("CEP_TIME_FORMAT", sentence, hint=f"{so}, or {null}")
+        so = f'--time-format "de:{given}" if names of months are German, or ' if "MMM" in given else ""
+        return SparkCepError("CEP_TIME_FORMAT", sentence, hint=so + null)

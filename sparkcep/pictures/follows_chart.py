@@ -25,10 +25,12 @@ from sparkcep.pictures.picture import Picture
 from sparkcep.query import in_backticks
 from sparkcep.session.originals import plain_sql
 from sparkcep.session.statement import run_statement
+from sparkcep.sql.log_columns import READ, roles_of
 
 START, END = "(start)", "(end)"
 #: Pixels of a letter.
 _LETTER = 7.2
+_SMALL = 6
 #: Letters of a type that are shown.
 _LETTERS = 36
 #: An edge is drawn from this part of the most frequent one's events on.
@@ -58,6 +60,11 @@ def follows_picture(
     if re.fullmatch(r"[\w.`]+", query.strip()):  # a table's name
         query = f"SELECT * FROM {query}"
     frame, run = run_statement(spark, plain_sql(spark), query, args, kwargs)
+    if not any(v is not None for v in columns.values()):  # a log that sparkcep has read says what its columns are
+        said = roles_of(frame.schema.fields)
+        if READ + "time" in said and READ + "event" in said and "match_number" not in frame.columns:
+            case = said.get(READ + "case", "").split(",") if READ + "case" in said else ()
+            columns = {"case": case, "time": said[READ + "time"], "event": said[READ + "event"]}
     if any(v is not None for v in columns.values()):
         events, type_ = _named(frame, columns)
     else:
@@ -130,6 +137,14 @@ def _drawn(counts: Mapping[str, int], edges: Sequence[Followed], cases: int, clo
     lines: list[dict[str, Any]] = []
     heads: list[dict[str, Any]] = []
     texts: list[dict[str, Any]] = []
+
+    def is_free(x: float, y: float, text: str) -> bool:
+        """Whether a text behind a place covers neither another one nor a box."""
+        left, right = x + 5, x + 5 + _SMALL * len(text)
+        boxes = ((bx - wide[e] / 2, bx + wide[e] / 2, by, HEIGHT / 2 + 7) for e, (bx, by) in graph.nodes.items())
+        others = ((t["x"], t["x"] + _SMALL * len(t["t"]), t["y"], 11) for t in texts)
+        return all(right < low or high < left or abs(y - at) >= near for low, high, at, near in (*boxes, *others))
+
     for number, (edge, points) in enumerate(zip(edges, graph.paths, strict=True)):
         outer = edge.before == START or edge.after == END
         wait = "" if edge.wait is None or outer else length(edge.wait, clock)
@@ -139,10 +154,11 @@ def _drawn(counts: Mapping[str, int], edges: Sequence[Followed], cases: int, clo
         (x1, y1), (x2, y2) = points[-2:]
         heads.append({**said, "x": x2, "y": y2, "angle": math.degrees(math.atan2(y2 - y1, x2 - x1))})
         if not outer:
-            px, py = points[len(points) // 2]
             text = f"{edge.many:,}" + (f" · {wait}" if wait else "")
-            while any(abs(t["y"] - py) < 11 and abs(t["x"] - px) < 6 * max(len(t["t"]), len(text)) for t in texts):
-                py += 4  # until it covers no other text
+            middle = sorted(points, key=lambda p: abs(points.index(p) - len(points) // 2))
+            px, py = next((p for p in middle if is_free(*p, text)), middle[0])
+            while not is_free(px, py, text):
+                py += 4
             texts.append({"x": px + 5, "y": py, "t": text})
     # Space for a text behind the last line.
     across = [v["x"] for v in lines] + [x + sign * wide[e] / 2 for e, (x, _) in graph.nodes.items() for sign in (1, -1)]

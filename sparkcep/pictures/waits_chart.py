@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from pyspark.sql import SparkSession, Window
@@ -10,7 +11,7 @@ from pyspark.sql import functions as F
 from sparkcep.data.discovery import seconds_of
 from sparkcep.data.roles import TEMPORAL
 from sparkcep.pictures.colors import BLUE, GREY, PALE_BLUE, SOFT, TEXT
-from sparkcep.pictures.durations import half_and_most
+from sparkcep.pictures.durations import half_and_most, in_words
 from sparkcep.pictures.matched_events import events_of_matches, labels
 from sparkcep.pictures.picture import Picture
 from sparkcep.pictures.timeline_marks import unit_of
@@ -20,6 +21,8 @@ from sparkcep.session.statement import run_statement
 _ROW = 34
 #: Shares of the waits that are drawn: the line's ends, the box's ends, the tick.
 _SHARES = (0.1, 0.25, 0.5, 0.75, 0.9)
+#: Seconds at which a logarithmic axis has a tick.
+_TICKS = (0.001, 0.01, 0.1, 1, 10, 60, 600, 3600, 6 * 3600, 86400, 7 * 86400, 30 * 86400, 365 * 86400)
 #: From this ratio of the longest wait to the shortest the axis is logarithmic.
 _WIDE = 100
 
@@ -41,7 +44,10 @@ def waits_picture(spark: SparkSession, query: str, args: Any, kwargs: dict[str, 
         .collect()
     )
     names = labels(run)
-    unit, length = unit_of([r.q[4] for r in found]) if clock else ("", 1.0)
+    low, high = min((r.q[0] for r in found), default=0), max((r.q[-1] for r in found), default=1)
+    logarithmic = low > 0 and high / low > _WIDE
+    unit, length = unit_of([r.q[4] for r in found]) if clock and not logarithmic else ("", 1.0)
+    ticks = [s for s in _TICKS if low / 3 <= s <= high * 3] if clock and logarithmic else []
     values = []
     for row in found:
         values.append({
@@ -49,22 +55,21 @@ def waits_picture(spark: SparkSession, query: str, args: Any, kwargs: dict[str, 
             "text": f"{half_and_most(row.q[2], row.q[4], clock)} ({row.many:,})",
             **{f"q{n}": q / length for n, q in enumerate(row.q)},
         })  # fmt: skip
-    return Picture(_drawn(values, unit, sum(r.many for r in found)))
-
-
-def _drawn(values: list[dict[str, Any]], unit: str, many: int) -> dict[str, Any]:
-    low, high = min((v["q0"] for v in values), default=0), max((v["q4"] for v in values), default=1)
-    logarithmic = low > 0 and high / low > _WIDE
     scale: dict[str, Any] = {"type": "log"} if logarithmic else {"zero": low >= 0}
-    axis = {"grid": True, "tickCount": 6, "labelOverlap": True}
-    x = {"type": "quantitative", "scale": scale, "title": f"{unit}{' (logarithmic)' * logarithmic}".strip() or None,
-         "axis": axis}  # fmt: skip
+    axis: dict[str, Any] = {"grid": True, "tickCount": 6, "labelOverlap": True}
+    if ticks:
+        axis |= {"values": ticks, "labelExpr": f"({json.dumps({s: in_words(s) for s in ticks})})[datum.value]"}
+    x = {"type": "quantitative", "scale": scale, "axis": axis, "title": "logarithmic" if logarithmic else unit or None}
+    return Picture(_drawn(values, x, sum(r.many for r in found)))
+
+
+def _drawn(values: list[dict[str, Any]], x: dict[str, Any], many: int) -> dict[str, Any]:
     y = {"field": "step", "type": "nominal", "sort": None, "title": None,
          "scale": {"domain": [v["step"] for v in values]}}  # fmt: skip
     height = _ROW * max(1, len(values))
     return {
         "usermeta": {"name": "waits", "height": height + 130},
-        "title": {"text": f"Waits between the events of matches: {many:,}",
+        "title": {"text": f"{many:,} wait{'s' * (many != 1)} between the events of matches",
                   "subtitle": ["line: 10% to 90% of the waits; box: the middle half; tick: half of them are shorter"]},
         "width": 620,
         "height": height,

@@ -33,6 +33,7 @@ from sparkcep.settings import Settings
 from sparkcep.spark.exceptions import fragments
 from sparkcep.spark.plan import estimated_size, log_properties, scans_columns
 from sparkcep.spark.repeatable import what_changes
+from sparkcep.sql.log_columns import roles_of
 from sparkcep.sql.rewriter import InputSql
 
 T = TypeVar("T")
@@ -222,7 +223,8 @@ class SparkAnalyzer:
     def log_properties(self, source: DataFrame) -> Mapping[str, str] | None:
         """As :func:`spark_plan.log_properties`, which walks the plan, asked once for an input."""
         if id(source) not in self.properties:
-            self.properties[id(source)] = source, log_properties(source)
+            told = log_properties(source)
+            self.properties[id(source)] = source, None if told is None else {**roles_of(source.schema), **told}
         return self.properties[id(source)][1]
 
     def table_properties(self, relation: str, source: DataFrame) -> Mapping[str, str]:
@@ -231,7 +233,7 @@ class SparkAnalyzer:
         if known is not None:
             return known
         self.volatile.append(relation)
-        return shown_properties(self.plain, relation)
+        return {**roles_of(source.schema), **shown_properties(self.plain, relation)}
 
 
 def shown_properties(plain: SqlMethod, relation: str) -> Mapping[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import re
 import sys
 import threading
 from collections.abc import Iterator
@@ -131,6 +132,8 @@ def _wrapper(original: SqlMethod) -> SqlMethod:
     def sql(self: SparkSession, sqlQuery: str, args: Arguments = None, **kwargs: Any) -> DataFrame:
         if not isinstance(sqlQuery, str):
             return original(self, sqlQuery, args, **kwargs)
+        from pyspark.errors import ParseException
+
         from sparkcep.sql.index_statements import mentions_index, read_index_statement
         from sparkcep.sql.statement import mentions_pattern
 
@@ -140,7 +143,14 @@ def _wrapper(original: SqlMethod) -> SqlMethod:
             return run_index_statement(self, sqlQuery, statement)
         plain = functools.partial(original, self)
         if not mentions_pattern(sqlQuery):
-            frame = plain(sqlQuery, args, **kwargs)
+            try:
+                frame = plain(sqlQuery, args, **kwargs)
+            except ParseException as error:
+                if not re.search(r"(?i)\b(seq|permute)\s*\(", sqlQuery):
+                    raise
+                from sparkcep.session.statement import said_of_parsing
+
+                raise said_of_parsing(sqlQuery, error) from None
         else:
             from sparkcep.session.statement import run_statement
 

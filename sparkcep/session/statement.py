@@ -555,11 +555,13 @@ def parsed(text: str, action: Callable[[], T]) -> T:
         return action()
     except SparkCepError:
         raise
-    except ParseException:
-        error = misplaced(read_statement(text))
-        if error is None:
-            raise
-        raise error from None
+    except ParseException as error:
+        raise said_of_parsing(text, error) from None
+
+
+def said_of_parsing(text: str, error: ParseException) -> Exception:
+    """The error of a statement that Spark cannot parse: Spark's, or that of a pattern in the wrong place."""
+    return misplaced(read_statement(text)) or error
 
 
 def _relations_of(plain: SqlMethod, schema: str) -> list[str]:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from pyspark.errors import AnalysisException
+from pyspark.sql.types import StructField
 
 from sparkcep.errors import SparkCepError
 from sparkcep.planner.fields import Fields
 from sparkcep.query import quote
 from sparkcep.session.analyzer import SqlMethod, shown_properties
 from sparkcep.settings import Settings
-from sparkcep.sql.log_columns import LogColumns
+from sparkcep.sql.log_columns import LogColumns, roles_of
 from sparkcep.sql.occurrences import read_statement
 from sparkcep.sql.statement import Statement, formatted
 from sparkcep.sql.templates.expansion import Expanded, TemplateLog, expand
@@ -44,10 +45,14 @@ class Templates:
 
         def log_columns(log: TemplateLog) -> LogColumns:
             @functools.cache
-            def types() -> Mapping[str, str]:
+            def fields() -> Sequence[StructField]:
                 with suppress(AnalysisException):  # of a relation that only the statement knows
-                    return dict(plain(f"{log.with_prefix}SELECT * FROM {log.relation}", **frames).dtypes)
-                return {}
+                    return plain(f"{log.with_prefix}SELECT * FROM {log.relation}", **frames).schema.fields
+                return ()
+
+            @functools.cache
+            def types() -> Mapping[str, str]:
+                return {f.name: f.dataType.simpleString() for f in fields()}
 
             def column(name: str) -> str | None:
                 return Fields(list(types()), settings.case_sensitive).column_of(quote(name))
@@ -58,7 +63,8 @@ class Templates:
 
             return LogColumns(
                 lambda: list(types()), lambda name: not types() or column(name) is not None,
-                lambda name: types().get(column(name) or "", ""), properties, settings, log.error,
+                lambda name: types().get(column(name) or "", ""), properties,
+                lambda: {} if log.name is None else roles_of(fields()), settings, log.error,
             )  # fmt: skip
 
         while statement.templates:

@@ -1,15 +1,26 @@
-"""Columns of a log that a statement does not name: what the table's properties say, else the session's settings."""
+"""Columns of a log that a statement does not name: what the table's properties say, else the session's settings, else
+what :func:`sparkcep.read_log` has found in the file."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
 
 from sparkcep.errors import PatternAnalysisError, near_hint
 from sparkcep.settings import LOG_CASE, LOG_EVENT, LOG_TIEBREAK, LOG_TIME, Settings
 
 KEYS = {"case": LOG_CASE.key, "time": LOG_TIME.key, "tiebreak": LOG_TIEBREAK.key, "event": LOG_EVENT.key}
+#: Before a role: what the columns themselves say (:func:`roles_of`).
+READ = "sparkcep.read."
+
+
+def roles_of(fields: Iterable[Any]) -> dict[str, str]:
+    """Columns by their roles, as the metadata of the fields of a Spark schema says that a log was read with."""
+    said = ((key, place, f.name) for f in fields for key, place in f.metadata.items() if key.startswith(READ))
+    return {key: ",".join(name for _, _, name in group) for key, group in groupby(sorted(said), lambda one: one[0])}
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +29,8 @@ class LogColumns:
 
     Args:
         columns: the log's names. is_column: whether it has one of this name. type_of: Spark's type of a column.
-        properties: of the table, where the log is one. error: makes an error of a class, a sentence and a hint.
+        properties: of the table, where the log is one. read: columns by roles, see :func:`roles_of`. error: makes an
+            error of a class, a sentence and a hint.
         notes: sentences about settings that are passed over.
     """
 
@@ -26,6 +38,7 @@ class LogColumns:
     is_column: Callable[[str], bool]
     type_of: Callable[[str], str]
     properties: Callable[[], Mapping[str, str]]
+    read: Callable[[], Mapping[str, str]]
     settings: Settings
     error: Callable[[str, str, str | None], PatternAnalysisError]
     notes: list[str] = field(default_factory=list)
@@ -43,10 +56,8 @@ class LogColumns:
         Raises:
             PatternAnalysisError: CEP_UNRESOLVED_COLUMN; CEP_TIME_TYPE where the time is text.
         """
-        key, value = f"sparkcep.{role}", self.properties().get(f"sparkcep.{role}", "").strip()
-        is_setting = not value
-        if is_setting:
-            key, value = KEYS[role], getattr(self.settings, f"log_{role}").strip()
+        key, value = self.named(role)
+        is_setting = key == KEYS[role]
         names = [n.strip().strip("`") for n in (value.split(",") if role == "case" else [value]) if n.strip()]
         for name in names:
             if self.is_column(name):
@@ -62,6 +73,14 @@ class LogColumns:
                 f"or write ORDER BY `{names[0]}` to sort by the text",
             )  # fmt: skip
         return tuple(names)
+
+    def named(self, role: str) -> tuple[str, str]:
+        """What names the role's columns, and the names, with commas; empty where nothing does."""
+        if own := self.properties().get(f"sparkcep.{role}", "").strip():
+            return f"sparkcep.{role}", own
+        if setting := getattr(self.settings, f"log_{role}").strip():
+            return KEYS[role], setting
+        return READ + role, self.read().get(READ + role, "")
 
     def unresolved(self, key: str, name: str) -> PatternAnalysisError:
         """CEP_UNRESOLVED_COLUMN; the caller raises it."""

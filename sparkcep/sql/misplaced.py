@@ -72,6 +72,10 @@ def misplaced(statement: Statement) -> SparkCepError | None:
             )
         elif word == "OVER" and (fault := _over(statement, i)) is not None:
             return fault
+        elif word in ("SEQ", "PERMUTE") and statement.operator(i + 1) == "(" and _follows_relation(statement, i, level):
+            return _error(
+                statement, "CEP_SYNTAX_ERROR", i, f"PATTERN is missing before {word}.", f"write PATTERN {word}(...)"
+            )
         elif word == "PATTERN" and finder.begins_pattern(i + 1) and not _is_alias(statement, i):
             if level.selected:
                 return PatternParseError(
@@ -106,6 +110,11 @@ def _executed(statement: Statement) -> PatternAnalysisError | None:
     strings = (token for token in statement.tokens if token.kind == "string")
     token = next((token for token in strings if read_statement(token.text).forms), None)
     return None if token is None else read_by_spark(statement, token.start, "EXECUTE IMMEDIATE", "reads the text")
+
+
+def _follows_relation(statement: Statement, i: int, level: _Level) -> bool:
+    """Whether a token stands behind a relation of FROM, in no clause."""
+    return 0 <= level.relation < i and not level.behind and statement.word(i - 1) != "PATTERN"
 
 
 def _is_alias(statement: Statement, i: int) -> bool:

@@ -309,8 +309,11 @@ def test_a_case_by_what_is_in_it(run: Run) -> None:
     write(regions, head="a;b;c;d;e;f;g")
     code, out, err = run("discover", "orders.csv")
     assert code == 0, err
-    assert "case = a (by its content: 30 cases of 3.0 events, each 0% of the log's time)" in err
-    assert "event = c (by its content: few values, of which a case has several)" in err
+    assert (
+        "case = a (its values are like cases: 30 cases of 3.0 events, which last 0% of the log's time on average)"
+        in err
+    )
+    assert "event = c (it has few values, of which a case has several)" in err
     assert "90 events in 30 cases, of 3 types" in out
 
 
@@ -320,7 +323,7 @@ def test_an_event_type_by_what_is_in_it_of_cases_of_two_columns(run: Run) -> Non
     write(rows, head="a;b;c;d;e;f;g;h")
     code, out, err = run("discover", "orders.csv", "--case", "a,g")
     assert code == 0, err
-    assert "event = c (by its content: few values, of which a case has several)" in err
+    assert "event = c (it has few values, of which a case has several)" in err
     assert "90 events in 30 cases, of 3 types" in out
 
 
@@ -329,7 +332,7 @@ def test_no_column_is_a_case(run: Run) -> None:
     write([f"{row.partition(';')[2]};{n % 2}x" for n, row in enumerate(orders())], head="b;c;d;e;f;g")
     code, _, err = run("discover", "orders.csv", "--event", "c")
     assert code == 1
-    assert "[CEP_LOG_COLUMNS] sparkcep cannot tell the case of orders.csv: no column looks like it: " in err
+    assert "[CEP_LOG_COLUMNS] sparkcep cannot tell the case of orders.csv (case: no column looks like a case: " in err
     assert "g (2 cases of 45.0 events, each 100% of the log's time)" in err
     assert "--case COLUMN, --one-case takes the whole log for one; its columns are b, c, d, e, f, g, row_in_file" in err
     code, out, err = run("discover", "orders.csv", "--event", "c", "--one-case")
@@ -345,10 +348,14 @@ def test_a_log_in_python(spark: SparkSession, tmp_path: Path, capsys: pytest.Cap
     assert [type_ for _, type_ in log.dtypes] == types.split()
     said = capsys.readouterr().out
     assert "  its encoding is windows-1252\n" in said
-    clauses = "PARTITION BY `Auftrag` ORDER BY `Datum`, `row_in_file` EVENT TYPE `Schritt`"
-    assert f"  write FROM orders {clauses} PATTERN ...\n" in said
-    text = f"FROM orders {clauses} PATTERN SEQ('Anlage' a, 'Versand' b) RETURN b.Betrag AS amount"
+    assert "  write FROM orders PATTERN ...\n" in said
+    text = "FROM orders PATTERN SEQ('Anlage' a, 'Versand' b) RETURN b.Betrag AS amount"
     assert sparkcep.sql(spark, text).count() == CASES
+    spark.sql("SELECT * EXCEPT (Datum), Datum AS at FROM orders").createOrReplaceTempView(
+        "orders_at"
+    )  # keeps what it is
+    assert sparkcep.sql(spark, text.replace("FROM orders", "FROM orders_at")).count() == CASES
+    assert sparkcep.read_log(path, quiet=True).count() == log.count()
     with pytest.raises(SparkCepError, match="it is one of error, null, drop, keep-aside"):
         sparkcep.read_log(spark, path, bad_rows="ignore")
     with pytest.raises(SparkCepError, match="a decimal mark is"):

@@ -111,7 +111,7 @@ def test_other_statements_are_let_be(run: Run) -> None:
 
 def test_no_rows_have_a_reason(run: Run) -> None:
     _, _, err = run("sql", "--csv", "log.csv", "-q", "FROM log PATTERN SEQ(ship a, register b)")
-    assert err.startswith("Note: the furthest runs reach a; in ")
+    assert err.startswith("Note: the longest partial matches have a; in ")
 
 
 def test_other_columns(run: Run) -> None:
@@ -166,7 +166,7 @@ def test_what_cannot_be_told_is_said(run: Run) -> None:
     Path("log.csv").write_text("\n".join(["when,a_id,b_id,text", *rows]))
     code, _, err = run("sql", "--csv", "log.csv", "SELECT 1")
     assert code == 0
-    assert "  no case: no column looks like it: " in err
+    assert "  no case: no column looks like a case: " in err
     assert "a_id (2 cases of 20.0 events, each " in err
     Path("more.csv").write_text("a_id,text\n1,x\n")
     code, _, err = run("sql", "--csv", "more.csv", "SELECT 1")

@@ -61,7 +61,7 @@ def test_a_pattern_without_rows_is_explained(shell: Shell, written: list[str]) -
     assert written[1:] == [
         "(0 rows)",
         "Note: no row has kind = 'BB'; did you mean 'B'?",
-        "Note: the furthest runs reach a; in 1 partition there is no event of b's type",
+        "Note: the longest partial matches have a; in 1 partition there is no event of b's type",
     ]
 
 

@@ -20,29 +20,29 @@ CLAUSE = "PARTITION BY c ORDER BY t MEASURES A.t AS t"
 CASES = {
     f"FROM {LOG} {BLOCK} SEQ(Registr a, Shelf b)": [
         "no row has e = 'Registr'; did you mean 'Register'?",
-        "no partition reaches the first component; in 3 partitions there is no event of a's type",
+        "no partition has the first component; in 3 partitions there is no event of a's type",
     ],
     # folded: what runs is another pattern
     f"FROM {LOG} {BLOCK} SEQ(Shelf a, Register b) MATCHES FIRST RETURN c, a.t AS t": [
-        "the furthest runs reach a; in 1 partition no later event could be b",
+        "the longest partial matches have a; in 1 partition no later event could be b",
     ],
     f"FROM {LOG} {BLOCK} SEQ(Register a, Shelf b) WHERE a.s = 'okk'": [
         "no row has s = 'okk'; did you mean 'ok'?",
-        "no partition reaches the first component; in 1 partition an event of a's type failed a condition",
+        "no partition has the first component; in 1 partition an event of a's type failed a condition",
     ],
     f"FROM {LOG} {BLOCK} SEQ(Register a, Exit x) WITHIN 0": [
-        "the furthest runs reach a; in 1 partition x came too late for WITHIN",
+        "the longest partial matches have a; in 1 partition x came too late for WITHIN",
     ],
     f"FROM {LOG} {BLOCK} SEQ(Register a, Shelf+ b[], Exit x) RETURN COUNT(*)": [
-        "the furthest runs reach a, b; in 1 partition there is no event of x's type",
+        "the longest partial matches have a, b; in 1 partition there is no event of x's type",
     ],
     f"""SELECT * FROM {LOG} MATCH_RECOGNIZE ({CLAUSE} PATTERN (A B C)
         DEFINE A AS e = 'Register', B AS e = 'shelf', C AS e = 'Exit')""": [
         "no row has e = 'shelf'; did you mean 'Shelf'?",
-        "the furthest runs reach A; in 2 partitions there is no event of B's type",
+        "the longest partial matches have A; in 2 partitions there is no event of B's type",
     ],
     f"SELECT * FROM {LOG} MATCH_RECOGNIZE ({CLAUSE} PATTERN (A B) DEFINE A AS e = 'Register', B AS t > A.t + 5)": [
-        "the furthest runs reach A; in 2 partitions an event of B's type failed a condition",
+        "the longest partial matches have A; in 2 partitions an event of B's type failed a condition",
     ],
     # no run: the pattern may be empty
     f"""SELECT * FROM {LOG} MATCH_RECOGNIZE (PARTITION BY c ORDER BY t

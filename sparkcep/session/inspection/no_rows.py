@@ -127,8 +127,8 @@ def _furthest(analyzer: SparkAnalyzer, relation: Relation) -> str:
     if reason == "window_exceeded" and (bare := _BARE_SECONDS.match(plan.query.text, plan.query.within_position)):
         why += f"; WITHIN {bare[1]} is {bare[1]} seconds" if plan.bound.within == f"INTERVAL {bare[1]} SECOND" else ""
     if not reached:
-        return f"no partition reaches the first component; {where} {why}"
-    return f"the furthest runs reach {', '.join(seen)}; {where} {why}"
+        return f"no partition has the first component; {where} {why}"
+    return f"the longest partial matches have {', '.join(seen)}; {where} {why}"
 
 
 def _longest_runs(analyzer: SparkAnalyzer, relation: Relation) -> str:

@@ -147,13 +147,13 @@ class _Reader:
 
         return LogColumns(
             lambda: source.columns, lambda name: column(name) is not None, lambda name: types[column(name) or name],
-            functools.cache(properties), self.analyzer.settings,
+            functools.cache(properties), functools.cache(properties), self.analyzer.settings,
             lambda kind, sentence, hint: self.error(kind, sentence, self.place("log"), hint),
         )  # fmt: skip
 
     def event_type(self, source: DataFrame, log: LogColumns) -> str:
         if "event_type" not in self.arguments:  # whether there is such a column is asked where a rule needs types
-            return log.properties().get("sparkcep.event", "").strip() or self.analyzer.settings.log_event
+            return log.named("event")[1]
         low, high = self.arguments["event_type"]
         token = self.s.tokens[low]
         name = token.text if high - low == 1 and token.kind in ("word", "quoted") else plain_literal(self.s, low, high)

@@ -297,9 +297,9 @@ class BlockBinder:
             return self.pattern.remarks
         return (
             *self.pattern.remarks,
-            "RETURN count(*) counts trends, under SKIP TILL ANY MATCH: every combination of events; to count the "
-            "matches that the block gives without it, write SELECT count(*) FROM (FROM ... PATTERN ...), or add EVENT "
-            "SELECTION SKIP TILL NEXT MATCH",
+            "RETURN count(*) counts every combination of events that fits, by windows where there is a WITHIN (EVENT "
+            "SELECTION SKIP TILL ANY MATCH); to count matches, write SELECT count(*) FROM (FROM ... PATTERN ...), and "
+            "to count the partitions that have one, add MATCHES FIRST to the inner block",
         )
 
     def matches(self, returned: Returns) -> Matches:
@@ -324,7 +324,11 @@ class BlockBinder:
         named = self.syntax.matches
         if named and named != "ALL" and returned.trends:
             position = self.syntax.positions.get("MATCHES", self.syntax.positions.get("RETURN-ALL", 0))
-            raise self.error("CEP_TREND_MATCHES", "Aggregates over trends are over all of them.", position)
+            raise self.error(
+                "CEP_TREND_MATCHES", "RETURN with aggregates is over every combination of events, not over the matches "
+                "that MATCHES chooses.", position,
+                f"write SELECT count(*) FROM (FROM ... PATTERN ... MATCHES {named})",
+            )  # fmt: skip
         if named:
             return Matches("MATCHES " + named)
         return Matches.FIRST if self.pattern.siesta and not returned.trends else Matches.ALL

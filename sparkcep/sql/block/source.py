@@ -78,7 +78,13 @@ class _SourceReader:
         self.indexed = indexed
         relation = functools.cache(lambda: properties(name) if (name := self.relation()) else {})
         self.log = LogColumns(
-            lambda: scope.columns, scope.is_column, lambda name: type_of(quote(name)), relation, settings, self.error
+            lambda: scope.columns,
+            scope.is_column,
+            lambda name: type_of(quote(name)),
+            relation,
+            relation,
+            settings,
+            self.error,
         )
         self.names: list[str] = []
 
@@ -172,12 +178,16 @@ class _SourceReader:
             missing = [
                 name for name, lacks in (("an order", not order_by), ("an event type column", needs_type)) if lacks
             ]
+            lacks = " and no ".join(m.split(" ", 1)[1] for m in missing)
+            if self.scope.statement.word(self.form.body[1]) == "ORDER":
+                raise self.error(
+                    "CEP_LOG_COLUMNS", f"The block has no {lacks}.",
+                    "ORDER BY after PATTERN orders the result: write the log's ORDER BY and EVENT TYPE before PATTERN",
+                )  # fmt: skip
             raise self.error(
                 "CEP_LOG_COLUMNS",
-                f"The block has no {' and no '.join(m.split(' ', 1)[1] for m in missing)}.",
-                "ORDER BY after PATTERN orders the result: write the log's ORDER BY and EVENT TYPE before PATTERN"
-                if self.scope.statement.word(self.form.body[1]) == "ORDER"
-                else "write FROM t PARTITION BY case ORDER BY time EVENT TYPE type PATTERN ..., or set the table's "
+                f"The block has no {lacks}.",
+                "write FROM t PARTITION BY case ORDER BY time EVENT TYPE type PATTERN ..., or set the table's "
                 "properties sparkcep.case, sparkcep.time, sparkcep.tiebreak and sparkcep.event, or "
                 f"{', '.join(KEYS.values())}, or CREATE PATTERN INDEX on the table"
                 + ("; EVENT TYPE NONE lets every row match" if needs_type else ""),
