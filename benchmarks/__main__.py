@@ -13,6 +13,7 @@ from benchmarks.backtracking import main as backtracking
 from benchmarks.cold import main as cold
 from benchmarks.conditions import conditions
 from benchmarks.driver import driver
+from benchmarks.first_answer import first_answer
 from benchmarks.flink import DEFAULT_VENV
 from benchmarks.forms import main as forms
 from benchmarks.generate import DATA
@@ -42,6 +43,7 @@ BENCHMARKS = {
     "index": pattern_index,
     "conditions": conditions,
     "driver": driver,
+    "first_answer": first_answer,
     "keys": keys,
     "lists": lists,
     "pairs": pairs,
