@@ -223,6 +223,15 @@ def _compile_likely(text: str) -> None:
             compile_groups([group])
 
 
+def _match_once(spark: SparkSession) -> None:
+    """Match a row while Spark reads files: the classes of the JVM and a Python worker are loaded for what follows."""
+    with contextlib.suppress(Exception):
+        from sparkcep import sql
+
+        log = "(SELECT id AS k, id AS n, 'a' AS e FROM range(0, 2, 1, 1))"  # one task: Spark reads beside it
+        sql(spark, f"FROM {log} PARTITION BY k ORDER BY n EVENT TYPE e PATTERN SEQ(a x, a y)").collect()
+
+
 def session_of(connection: Connection, data: Data = NO_DATA, text: str = "") -> SparkSession:
     """Start Spark, make the views that are asked for, and say what was guessed about them.
 
@@ -233,7 +242,7 @@ def session_of(connection: Connection, data: Data = NO_DATA, text: str = "") -> 
         SparkCepError: what is missing, before Spark is started, which takes its time.
     """
     from sparkcep.progress import activity
-    from sparkcep.session.machine.local import local_session
+    from sparkcep.session.machine.local import local_session, prepare_process
 
     conf = pairs(connection.conf, "--conf")
     how = data.how()
@@ -250,10 +259,13 @@ def session_of(connection: Connection, data: Data = NO_DATA, text: str = "") -> 
         from sparkcep.data.files import check_files
 
         check_files(files)
+    prepare_process(needs_java=connection.remote is None)
     if text and connection.remote is None and (connection.master or "local").startswith("local"):
-        # Started when pyspark is loaded, so that two threads do not load it.
+        # Now that pyspark is loaded, two threads do not load it, and this one will wait for the JVM.
         threading.Thread(target=_compile_likely, args=(text,), daemon=True).start()
     spark = local_session(connection.master, connection.remote, conf)
+    if text and files and connection.remote is None:
+        threading.Thread(target=_match_once, args=(spark,), daemon=True).start()
     if data.flights:
         with activity("Loading the flights"):
             create_flights_view(spark)

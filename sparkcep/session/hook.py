@@ -22,8 +22,12 @@ if TYPE_CHECKING:
 _lock = threading.RLock()
 
 
-def _session_classes() -> list[type]:
-    """The classic class and, where its packages are installed, the unrelated Spark Connect class."""
+def _session_classes(*, classic_alone: bool) -> list[type]:
+    """The classic class and, where its packages are installed, the unrelated Spark Connect class.
+
+    Args:
+        classic_alone: leave out Connect's, whose packages take as long to load as all of PySpark, if PySpark has both.
+    """
     from pyspark.errors import PySparkException
 
     from sparkcep.spark.releases import is_client_alone
@@ -31,6 +35,8 @@ def _session_classes() -> list[type]:
     with _no_exit():
         from pyspark.sql import SparkSession
     classes: list[type] = [SparkSession]
+    if classic_alone and not is_client_alone() and _CONNECT_SESSION not in sys.modules:
+        return classes
     # Where Spark is a Connect client alone, there is nothing to do without it.
     lacking = () if is_client_alone() else (ImportError, PySparkException)
     with contextlib.suppress(*lacking), _no_exit():
@@ -40,6 +46,7 @@ def _session_classes() -> list[type]:
     return classes
 
 
+_CONNECT_SESSION = "pyspark.sql.connect.session"
 #: Modules that PySpark's Connect client needs, and the packages that bring them.
 _CONNECT = {
     "pandas": "pandas",
@@ -87,11 +94,16 @@ def enable() -> None:
         SparkCepError: PySpark is older than 3.5 (CEP_SPARK_RELEASE).
         ImportError: PySpark is a Spark Connect client only and lacks a package that the client needs.
     """
+    enable_sessions(classic_alone=False)
+
+
+def enable_sessions(*, classic_alone: bool) -> None:
+    """As :func:`enable`; see :func:`_session_classes`."""
     from sparkcep.spark.releases import check_release
 
     check_release()
     with _lock:
-        for cls in _session_classes():
+        for cls in _session_classes(classic_alone=classic_alone):
             if cls not in ORIGINALS:
                 original = cls.__dict__["sql"]
                 ORIGINALS[cls] = original

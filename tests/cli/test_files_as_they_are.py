@@ -333,7 +333,7 @@ def test_no_column_is_a_case(run: Run) -> None:
     code, _, err = run("discover", "orders.csv", "--event", "c")
     assert code == 1
     assert "[CEP_LOG_COLUMNS] sparkcep cannot tell the case of orders.csv (case: no column looks like a case: " in err
-    assert "g (2 cases of 45.0 events, each 100% of the log's time)" in err
+    assert "g (2 cases of 45.0 events, which last 100% of the log's time on average)" in err
     assert "--case COLUMN, --one-case takes the whole log for one; its columns are b, c, d, e, f, g, row_in_file" in err
     code, out, err = run("discover", "orders.csv", "--event", "c", "--one-case")
     assert code == 0, err

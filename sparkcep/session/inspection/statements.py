@@ -44,7 +44,9 @@ def explained(
 
 def _planned(spark: SparkSession, statement: str) -> StatementExecution | None:
     """A statement as it is planned; None where no pattern is in it."""
-    return explained(spark, statement)[1] if mentions_pattern(statement) else None
+    if not mentions_pattern(statement):
+        return None
+    return run_statement(spark, plain_sql(spark), statement, None, {}, explain_only=True)[1]
 
 
 def no_rows_notes(spark: SparkSession, statement: str) -> list[str]:

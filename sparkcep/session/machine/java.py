@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import shlex
 import shutil
@@ -30,6 +31,7 @@ exec {java} "$@"
 """
 
 
+@functools.cache
 def java_version(java: str) -> int | None:
     """Major version of a java executable, or None if it does not run."""
     import re

@@ -41,11 +41,11 @@ def prepare_process(needs_java: bool = True) -> None:
         from sparkcep.errors import SparkCepError
 
         raise SparkCepError("CEP_SPARK_MISSING", "PySpark is not installed.", hint=way_to_spark())
-    from sparkcep.session.hook import enable
+    from sparkcep.session.hook import enable_sessions
 
     if needs_java:
         ensure_java()
-    enable()
+    enable_sessions(classic_alone=needs_java)
 
 
 def way_to_spark() -> str:
