@@ -58,7 +58,7 @@ def test_patterns(text: str, tree: str, components: str | None) -> None:
 def test_variables_of_unnamed_components_share_their_type() -> None:
     query = bind("FROM r PATTERN SEQ(A+, B, A)")
     assert [c.variable for c in query.components] == ["A", "B", "A"]
-    assert query.keys_of("A") == ("A", "A#2")
+    assert [c.key for c in query.components if c.variable == "A"] == ["A", "A#2"]
 
 
 # pattern, error class, text before the place
