@@ -114,7 +114,8 @@ def test_an_archive_of_classes_gets_its_name_when_it_is_whole(no_java: Path, mon
     java.parent.mkdir(parents=True)
     java.write_text(
         "#!/bin/sh\n[ $1 = -version ] && echo 'openjdk version \"21.0.1\"' >&2 && exit 0\n"
-        'for a do case $a in -XX:ArchiveClassesAtExit=*) echo whole > ${a#*=};; esac; echo "$a"; done\n[ $1 = good ]\n'
+        'for a do case $a in -XX:ArchiveClassesAtExit=*) echo whole > ${a#*=};; esac; echo "$a"; done\n'
+        "[ $1 = good ]\n"
     )
     java.chmod(0o755)
     monkeypatch.setenv("JAVA_HOME", str(java.parents[1]))

@@ -9,6 +9,7 @@ import shlex
 import shutil
 import stat
 import tempfile
+import time
 import zlib
 from pathlib import Path
 
@@ -33,6 +34,8 @@ done
 [ -n "$archive" ] || exec {java} "$@"
 {java} "$@" && mv "$archive" "${{archive%.*}}" 2>/dev/null
 """
+#: Seconds after which an archive that is not whole will never be.
+_UNFINISHED = 3600
 #: Nothing is said of an archive that does not fit.
 _SILENT = "-Xlog:disable -Xlog:all=error:stderr"
 
@@ -114,6 +117,10 @@ def quiet_java() -> str:
             return ""
         os.environ["JAVA_HOME"] = str(home)
     archive = home / f"spark-{_digest(pyspark.__file__, pyspark.__version__, os.environ.get('SPARK_HOME'))}.jsa"
+    for unfinished in home.glob("*.jsa.*"):  # of processes that were killed
+        with contextlib.suppress(OSError):
+            if unfinished.stat().st_mtime < time.time() - _UNFINISHED:
+                unfinished.unlink()
     how = f"SharedArchiveFile={archive}" if archive.exists() else f"ArchiveClassesAtExit={archive}.{os.getpid()}"
     return f"{_SILENT} -XX:{how}"
 
