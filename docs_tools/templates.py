@@ -34,7 +34,7 @@ SELECT * FROM declare_response(TABLE(orders) PARTITION BY order_id ORDER BY time
 arguments, `PARTITION BY` (the case), `ORDER BY` (ascending), and the block's `EVENT TYPE`. Put several columns in parentheses:
 `PARTITION BY (shop, order_id)`. Name columns only, and compute anything else in the query. As in a [block](patterns.md), clauses
 that you leave out come from the table's properties `sparkcep.case`, `sparkcep.time`, `sparkcep.tiebreak` and `sparkcep.event`,
-then from the settings `spark.sparkcep.log.*`. Event types are strings. For a condition on an event's data, compute a type:
+then from the settings `spark.sparkcep.log.*`, then from `sparkcep.read_log`. Event types are strings. For a condition on an event's data, compute a type:
 `TABLE(SELECT *, CASE WHEN amount > 1000 THEN 'big' ELSE activity END AS type FROM orders)`.
 
 ```sql

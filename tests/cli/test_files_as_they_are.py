@@ -238,7 +238,7 @@ def test_times_since_1970(run: Run) -> None:
     assert (code, out.splitlines()[1]) == (0, "1717236002000"), err
 
 
-def test_parquet_with_nanoseconds(run: Run) -> None:
+def test_parquet_with_nanoseconds(run: Run, spark: SparkSession) -> None:
     instants = [1711848600123456789 + 10**9 * n for n in range(3)]
     utc, local = pa.array(instants, pa.timestamp("ns", "UTC")), pa.array(instants, pa.timestamp("ns"))
     log = {"ts": utc, "seen": local, "case_id": ["a", "a", "b"], "event": ["x", "y", "x"]}
@@ -247,6 +247,7 @@ def test_parquet_with_nanoseconds(run: Run) -> None:
     code, out, err = run("sql", "--parquet", "n.parquet", "--format", "csv", query)
     assert (code, out.splitlines()[1]) == (0, "2024-03-31 01:30:02.123456,2024-03-31 01:30:02.123456,0"), err
     assert "  seen  time, in nanoseconds" in err
+    spark.conf.unset("spark.sql.legacy.parquet.nanosAsLong")  # which this session has got
 
 
 def test_a_workbook_is_not_read(run: Run) -> None:

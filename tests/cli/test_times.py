@@ -168,7 +168,7 @@ def test_a_guess_that_does_not_fit(run: Run) -> None:
     assert "[CEP_LOG_COLUMNS]" in err
     code, out, err = run("discover", "t.csv", "-q")
     assert code == 1
-    assert "sparkcep cannot tell the time of t.csv: ts of t.csv has 'soon' in row 4" in err
+    assert "sparkcep cannot tell the time of t.csv (time: ts of t.csv has 'soon' in row 4" in err
     code, out, err = run(
         "sql", "--csv", "t.csv", "--option", "nullValue=soon", "--format", "csv", "SELECT count(ts) AS n FROM t"
     )

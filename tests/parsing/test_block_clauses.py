@@ -343,7 +343,7 @@ def test_words_of_other_languages_are_names(text: str) -> None:
 
 # -- remarks -----------------------------------------------------------------------------------------------------------
 
-COUNTS = "RETURN count(*) counts trends"
+COUNTS = "RETURN count(*) counts every combination of events that fits"
 
 
 @pytest.mark.parametrize(
