@@ -227,9 +227,13 @@ def _match_once(spark: SparkSession) -> None:
     """Match a row while Spark reads files: the classes of the JVM and a Python worker are loaded for what follows."""
     with contextlib.suppress(Exception):
         from sparkcep import sql
+        from sparkcep.sql.log_columns import KEYS
 
+        own = spark.newSession()
+        for key in KEYS.values():  # which say nothing of this row
+            own.conf.unset(key)
         log = "(SELECT id AS k, id AS n, 'a' AS e FROM range(0, 2, 1, 1))"  # one task: Spark reads beside it
-        sql(spark, f"FROM {log} PARTITION BY k ORDER BY n EVENT TYPE e PATTERN SEQ(a x, a y)").collect()
+        sql(own, f"FROM {log} PARTITION BY k ORDER BY n EVENT TYPE e PATTERN SEQ(a x, a y)").collect()
 
 
 def session_of(connection: Connection, data: Data = NO_DATA, text: str = "") -> SparkSession:
@@ -243,7 +247,7 @@ def session_of(connection: Connection, data: Data = NO_DATA, text: str = "") -> 
     """
     from sparkcep.progress import activity
     from sparkcep.session.machine.java import quiet_java
-    from sparkcep.session.machine.local import JAVA_OPTIONS, LOGGING, local_session, prepare_process
+    from sparkcep.session.machine.local import JAVA_OPTIONS, LOGGING, prepare_process, started_session
 
     conf = pairs(connection.conf, "--conf")
     how = data.how()
@@ -260,13 +264,13 @@ def session_of(connection: Connection, data: Data = NO_DATA, text: str = "") -> 
         from sparkcep.data.files import check_files
 
         check_files(files)
-    prepare_process(needs_java=connection.remote is None)
-    if connection.remote is None:
-        conf = {JAVA_OPTIONS: f"{LOGGING} {quiet_java()}", **conf}
+    prepare_process(needs_java=connection.remote is None, classic_alone=connection.remote is None)
+    if connection.remote is None and not conf.keys() & {JAVA_OPTIONS, "spark.driver.extraClassPath"}:
+        conf[JAVA_OPTIONS] = f"{LOGGING} {quiet_java()}"
     if text and connection.remote is None and (connection.master or "local").startswith("local"):
         # Now that pyspark is loaded, two threads do not load it, and this one will wait for the JVM.
         threading.Thread(target=_compile_likely, args=(text,), daemon=True).start()
-    spark = local_session(connection.master, connection.remote, conf)
+    spark = started_session(connection.master, connection.remote, conf)
     if text and files and connection.remote is None:
         threading.Thread(target=_match_once, args=(spark,), daemon=True).start()
     if data.flights:

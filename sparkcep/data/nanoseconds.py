@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from sparkcep.errors import SparkCepError
 from sparkcep.query import in_backticks
 
 if TYPE_CHECKING:
@@ -26,19 +27,32 @@ def read_parquet(spark: SparkSession, path: str, options: Mapping[str, str]) -> 
         try:
             return reader.parquet(path)
         except Exception as error:  # of a class that PySpark has none for
-            if "TIMESTAMP(NANOS" not in str(error):
+            if "TIMESTAMP(NANOS" not in str(error) or Path(path).exists():  # some files of a folder have them
                 raise
     spark.conf.set(_AS_NUMBERS, "true")
     return reader.parquet(path)
 
 
 def nanosecond_columns(place: str) -> dict[str, str]:
-    """The columns that are times in nanoseconds, with the type they get, where the file is on this machine."""
+    """The columns that are times in nanoseconds, with the type they get, where the file is on this machine.
+
+    Raises:
+        SparkCepError: CEP_FILE where files of a folder have such columns, and others have not.
+    """
     path = Path(place)
-    if path.is_dir():
-        path = next((p for p in sorted(path.rglob("*.parquet")) if p.is_file()), path)
-    if not path.is_file():
-        return {}
+    files = sorted(p for p in path.rglob("*") if p.suffix in (".parquet", ".pq")) if path.is_dir() else [path]
+    first = _of_file(files[0]) if files else {}
+    if first:  # Spark would read microseconds of others as if they were nanoseconds
+        for file in files[1:]:
+            if _of_file(file) != first:
+                raise SparkCepError(
+                    "CEP_FILE", f"{place} cannot be read: {files[0].name} has times in nanoseconds, and {file.name} "
+                    "others.", hint="read them one by one, or write them anew in microseconds",
+                )  # fmt: skip
+    return first
+
+
+def _of_file(path: Path) -> dict[str, str]:
     try:
         schema = pq.read_schema(path)
     except (pa.ArrowException, OSError):  # Spark says what is wrong with it

@@ -8,7 +8,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import TYPE_CHECKING, cast
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, cast
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -83,7 +84,7 @@ class LogOptions:
 
 
 def read_log(
-    spark: SparkSession | str | Path, path: str | Path | None = None, *, format: str | None = None,
+    spark: SparkSession | str | Path | None = None, path: str | Path | None = None, *, format: str | None = None,
     case: str | None = None, time: str | None = None, event: str | None = None, tiebreak: str | None = None,
     time_format: str | None = None, texts: Collection[str] = (), decimal: str | None = None, bad_rows: str = "error",
     drop_duplicates: bool = False, fold_types: bool = False, quiet: bool = False, **options: str,
@@ -124,9 +125,12 @@ def read_log(
     named = {"case": case, "time": time, "event": event, "tiebreak": tiebreak}
     roles = {role: column for role, column in named.items() if column is not None}
     how = LogOptions(options, roles, time_format, texts, decimal, bad_rows, drop_duplicates, fold_types)
+    if path is None and isinstance(spark, str | PurePath):
+        spark, path = None, spark
     if path is None:
-        spark, path = SparkSession.getActiveSession() or local_session(), cast("str | Path", spark)
-    log = open_log(cast(SparkSession, spark), file_of(str(path), format), how)
+        raise SparkCepError("CEP_ARGUMENTS", "read_log needs the path of a file.", hint='read_log("log.csv")')
+    session = cast("SparkSession | None", spark) or SparkSession.getActiveSession() or local_session()
+    log = open_log(session, file_of(str(path), format), how)
     if not quiet:
         print("\n".join([*described(log), f"  write {block(log)}"]))
     return log.frame
@@ -520,8 +524,10 @@ class _Opened:
 
 def _with_roles(frame: DataFrame, roles: Mapping[str, Guess]) -> DataFrame:
     """The log, whose columns say what they were taken for (:func:`sparkcep.sql.log_columns.roles_of`)."""
-    said = {name: {READ + role: k} for role, guess in roles.items() for k, name in enumerate(guess.columns)}
-    said = {name.casefold(): role for name, role in said.items()}
+    said: dict[str, dict[str, Any]] = {}
+    for role, guess in roles.items():
+        for k, name in enumerate(guess.columns):
+            said.setdefault(name.casefold(), {})[READ + role] = [k, len(guess.columns)]
     return frame.select(
         *(
             F.col(in_backticks(f.name)).alias(f.name, metadata={**f.metadata, **said[f.name.casefold()]})

@@ -112,6 +112,11 @@ class _Unit:
     before: str = ""
     behind: str = ""
 
+    @property
+    def is_percent(self) -> bool:
+        """Whether 50 and 50% would be two numbers."""
+        return "%" in self.before + self.behind
+
     def parts(self) -> Iterator[tuple[str, str]]:
         """Regular expressions, of Python and of Java, and which of their groups stay."""
         if self.before:
@@ -120,13 +125,17 @@ class _Unit:
             yield f"[ \u00a0\u202f]?{_literally(self.behind)}([-)]?)$", "1"
 
     def without(self, text: str) -> str:
-        """The number alone, with its sign before it."""
+        """The number alone, with its sign before it; nothing where percent are meant and not written."""
+        if self.is_percent and "%" not in text:
+            return ""
         for pattern, group in self.parts():
             text = re.sub(pattern, rf"\{group}", text)
         return re.sub(_BELOW_ZERO, r"-\1\2\3", text)
 
     def sql(self, text: str) -> str:
         """SQL of that."""
+        if self.is_percent:
+            text = f"CASE WHEN contains({text}, '%') THEN {text} END"
         for pattern, group in self.parts():
             text = f"regexp_replace({text}, {plain_literal(pattern)}, '${group}')"
         return f"regexp_replace({text}, {plain_literal(_BELOW_ZERO)}, '-$1$2$3')"

@@ -49,6 +49,8 @@ _NAMED = (
       for clock in ("", behind)),
     "de:d.M.yyyy H:mm[:ss] z",
 )  # fmt: skip
+#: A language before a pattern; two equal letters are a pattern's own, as in `hh:mm`.
+_IN_LANGUAGE = re.compile(r"(?!(.)\1)(?P<language>[a-z]{2}):(?P<pattern>.*)")
 _OF_NUMBERS = ("yyyyMMdd", "yyyyMMddHHmm", "yyyyMMddHHmmss")
 #: What counts from 1970 on: its name, how many there are in a second, and SQL of the time.
 _EPOCHS = (
@@ -59,6 +61,8 @@ _EPOCHS = (
 )
 #: The seconds of 1990 and of 2100, between which all times must be for that.
 _EARLIEST, _LATEST = 631_152_000, 4_102_444_800
+#: Three letters in a row: no T, AM or UTC+1.
+_WORD = "[A-Za-z\u00c0-\u024f]{3}"
 #: As a format: numbers are left as they are.
 NUMBER = "number"
 #: So many rows choose the formats that all rows are then held against.
@@ -108,13 +112,13 @@ def time_reading(
     reader = _TimeReader(frame, column, name, order)
     if (found := reader.format(formats)) is not None:
         return TimeReading(_reading(found, reader.text), found, reader.example)
-    if type_ == "string" and given is None and reader.has_letters:
+    if type_ == "string" and given is None and reader.has_words:
         if (found := reader.format(_NAMED)) is not None:
             return TimeReading(_reading(found, reader.text), found.replace(_MONTH, "MMMM"), reader.example)
         formats = (*formats, *_NAMED)
     if some_misfit and (closest := reader.closest(formats)) is not None:
         found, missed = closest
-        return TimeReading(_reading(found, reader.text), found, reader.example, missed)
+        return TimeReading(_reading(found, reader.text), found.replace(_MONTH, "MMMM"), reader.example, missed)
     if type_ != "string" and given is None:
         return _epoch(frame, column)
     raise reader.misfit(formats, given)
@@ -142,11 +146,11 @@ def _reading(pattern: str, text: str) -> str:
     if pattern in (_ISO, _ISO_DAY):
         behind, type_ = ("([T ].*)?", "TIMESTAMP") if pattern == _ISO else ("", "DATE")
         return f"CASE WHEN {text} RLIKE '^[0-9]{{4}}(-[0-9]{{1,2}}){{2}}{behind}$' THEN TRY_CAST({text} AS {type_}) END"
-    if in_language := re.fullmatch("([a-z]{2}):(.*)", pattern):
-        language, pattern = in_language.groups()
-        named = {"sep": "\u0001", "locale": language, "timestampFormat": pattern}
+    if in_language := _IN_LANGUAGE.fullmatch(pattern):
+        pattern = re.sub(r"(?<![M\[])M{3,4}(?![M\]])", _MONTH, in_language["pattern"])
+        named = {"sep": "\u0001", "locale": in_language["language"], "timestampFormat": pattern}
         options = ", ".join(plain_literal(part) for item in named.items() for part in item)
-        read = f"from_csv({text}, 'read TIMESTAMP', map({options})).read"
+        read = f"from_csv({text}, 'read TIMESTAMP_LTZ', map({options})).read"
     else:
         read = f"try_to_timestamp({text}, {plain_literal(pattern)})"
     has_clock = re.search("[HhKkmsSaAnN]", re.sub("'[^']*'", "", pattern))
@@ -163,18 +167,18 @@ class _TimeReader:
         self.texts = frame.selectExpr(f"{self.text} AS {_TEXT}").where(f"{_TEXT} IS NOT NULL")
         #: One of the texts that were read.
         self.example = ""
+        #: Whether some text has a word, as names of months are.
+        self.has_words = False
 
     def read(self, formats: Sequence[str], rows: DataFrame) -> list[str]:
         """Those formats that read all of some texts."""
         counts = (f"count({_reading(f, _TEXT)})" for f in formats)
-        total, example, *read = rows.selectExpr("count(*)", f"first({_TEXT})", *counts).collect()[0]
+        total, example, words, *read = rows.selectExpr(
+            "count(*)", f"first({_TEXT})", f"count_if({_TEXT} RLIKE '{_WORD}')", *counts
+        ).collect()[0]
+        self.has_words = self.has_words or bool(words)
         self.example = self.example or str(example or "")
         return [f for f, n in zip(formats, read, strict=True) if n == total]
-
-    @property
-    def has_letters(self) -> bool:
-        """Whether the text that was looked at has three letters in a row: no T, AM or UTC+1."""
-        return re.search(r"[^\W\d_]{3}", self.example) is not None
 
     def format(self, formats: Sequence[str]) -> str | None:
         """The first format that reads all texts.
@@ -232,5 +236,9 @@ class _TimeReader:
         if given is None:
             so = f'--time-format "{wanted or "dd.MM.yyyy HH:mm"}" if the texts are written so'
             return SparkCepError("CEP_TIME_FORMAT", sentence, hint=f"{so}, or {null}")
-        so = f'--time-format "de:{given}" if names of months are German, or ' if "MMM" in given else ""
+        so = (
+            f'--time-format "de:{given}" if names of months are German, or '
+            if "MMM" in given and not _IN_LANGUAGE.match(given)
+            else ""
+        )
         return SparkCepError("CEP_TIME_FORMAT", sentence, hint=so + null)

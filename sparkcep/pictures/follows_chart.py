@@ -25,7 +25,7 @@ from sparkcep.pictures.picture import Picture
 from sparkcep.query import in_backticks
 from sparkcep.session.originals import plain_sql
 from sparkcep.session.statement import run_statement
-from sparkcep.sql.log_columns import READ, roles_of
+from sparkcep.sql.log_columns import READ, names_of, roles_of
 
 START, END = "(start)", "(end)"
 #: Pixels of a letter.
@@ -63,8 +63,8 @@ def follows_picture(
     if not any(v is not None for v in columns.values()):  # a log that sparkcep has read says what its columns are
         said = roles_of(frame.schema.fields)
         if READ + "time" in said and READ + "event" in said and "match_number" not in frame.columns:
-            case = said.get(READ + "case", "").split(",") if READ + "case" in said else ()
-            columns = {"case": case, "time": said[READ + "time"], "event": said[READ + "event"]}
+            roles = {role: names_of(said.get(READ + role, "")) for role in ("case", "time", "event")}
+            columns = {"case": roles["case"], "time": roles["time"][0], "event": roles["event"][0]}
     if any(v is not None for v in columns.values()):
         events, type_ = _named(frame, columns)
     else:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
 from typing import Any
 
 from sparkcep.errors import PatternAnalysisError, near_hint
@@ -15,12 +14,33 @@ from sparkcep.settings import LOG_CASE, LOG_EVENT, LOG_TIEBREAK, LOG_TIME, Setti
 KEYS = {"case": LOG_CASE.key, "time": LOG_TIME.key, "tiebreak": LOG_TIEBREAK.key, "event": LOG_EVENT.key}
 #: Before a role: what the columns themselves say (:func:`roles_of`).
 READ = "sparkcep.read."
+#: Between names, which may hold any other sign.
+_BETWEEN = "\u0001"
 
 
 def roles_of(fields: Iterable[Any]) -> dict[str, str]:
-    """Columns by their roles, as the metadata of the fields of a Spark schema says that a log was read with."""
-    said = ((key, place, f.name) for f in fields for key, place in f.metadata.items() if key.startswith(READ))
-    return {key: ",".join(name for _, _, name in group) for key, group in groupby(sorted(said), lambda one: one[0])}
+    """Columns by their roles, as the metadata of the fields of a Spark schema says that a log was read with.
+
+    A role whose columns are not all there, or there twice, as in views and joins, is nobody's.
+
+    Returns:
+        What :func:`names_of` takes apart, by READ and the role.
+    """
+    said: dict[str, list[tuple[int, int, str]]] = {}
+    for column in fields:
+        for key, place in column.metadata.items():
+            if key.startswith(READ):
+                said.setdefault(key, []).append((*place, column.name))
+    return {
+        key: _BETWEEN.join(name for _, _, name in sorted(found))
+        for key, found in said.items()
+        if sorted(k for k, _, _ in found) == list(range(found[0][1]))
+    }
+
+
+def names_of(said: str) -> tuple[str, ...]:
+    """The names of columns in a value of :func:`roles_of`."""
+    return tuple(said.split(_BETWEEN)) if said else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +76,11 @@ class LogColumns:
         Raises:
             PatternAnalysisError: CEP_UNRESOLVED_COLUMN; CEP_TIME_TYPE where the time is text.
         """
-        key, value = self.named(role)
-        is_setting = key == KEYS[role]
-        names = [n.strip().strip("`") for n in (value.split(",") if role == "case" else [value]) if n.strip()]
+        key, names = self.named(role)
         for name in names:
             if self.is_column(name):
                 continue
-            if is_setting and not needed:
+            if key == KEYS[role] and not needed:
                 self.notes.append(f"{key} is ignored, as the input has no column {name}")
                 return ()
             raise self.unresolved(key, name)
@@ -72,15 +90,16 @@ class LogColumns:
                 f"read it through a view: SELECT *, to_timestamp(`{names[0]}`, 'dd.MM.yyyy HH:mm') AS at; "
                 f"or write ORDER BY `{names[0]}` to sort by the text",
             )  # fmt: skip
-        return tuple(names)
+        return names
 
-    def named(self, role: str) -> tuple[str, str]:
-        """What names the role's columns, and the names, with commas; empty where nothing does."""
-        if own := self.properties().get(f"sparkcep.{role}", "").strip():
-            return f"sparkcep.{role}", own
-        if setting := getattr(self.settings, f"log_{role}").strip():
-            return KEYS[role], setting
-        return READ + role, self.read().get(READ + role, "")
+    def named(self, role: str) -> tuple[str, tuple[str, ...]]:
+        """What names the role's columns, and the names; none where nothing does."""
+        key, value = f"sparkcep.{role}", self.properties().get(f"sparkcep.{role}", "").strip()
+        if not value:
+            key, value = KEYS[role], getattr(self.settings, f"log_{role}").strip()
+        if not value:
+            return READ + role, names_of(self.read().get(READ + role, ""))
+        return key, tuple(n.strip().strip("`") for n in (value.split(",") if role == "case" else [value]) if n.strip())
 
     def unresolved(self, key: str, name: str) -> PatternAnalysisError:
         """CEP_UNRESOLVED_COLUMN; the caller raises it."""

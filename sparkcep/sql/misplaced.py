@@ -112,9 +112,16 @@ def _executed(statement: Statement) -> PatternAnalysisError | None:
     return None if token is None else read_by_spark(statement, token.start, "EXECUTE IMMEDIATE", "reads the text")
 
 
+#: What a relation of FROM may end at, besides a clause that is known here.
+_ENDS_RELATION = set("JOIN ORDER SORT CLUSTER DISTRIBUTE LATERAL AS LIMIT UNION VALUES".split())
+
+
 def _follows_relation(statement: Statement, i: int, level: _Level) -> bool:
     """Whether a token stands behind a relation of FROM, in no clause."""
-    return 0 <= level.relation < i and not level.behind and statement.word(i - 1) != "PATTERN"
+    between = {statement.word(k) for k in range(max(level.relation, 0), i)}
+    if not 0 <= level.relation < i or level.behind or level.joined or "PATTERN" in between:
+        return False
+    return {"EVENT", "TYPE"} <= between or between.isdisjoint(_ENDS_RELATION)
 
 
 def _is_alias(statement: Statement, i: int) -> bool:

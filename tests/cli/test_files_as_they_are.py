@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 
 import sparkcep
 from sparkcep.errors import SparkCepError
+from sparkcep.sql.log_columns import READ, names_of, roles_of
 
 from ..conftest import IS_CONNECT
 from .conftest import Run
@@ -250,6 +251,17 @@ def test_parquet_with_nanoseconds(run: Run, spark: SparkSession) -> None:
     spark.conf.unset("spark.sql.legacy.parquet.nanosAsLong")  # which this session has got
 
 
+def test_nanoseconds_beside_microseconds(run: Run, spark: SparkSession) -> None:
+    Path("logs").mkdir()
+    for unit, scale in (("ns", 10**9), ("us", 10**6)):
+        at = pa.array([1711848600 * scale], pa.timestamp(unit))
+        pq.write_table(pa.table({"ts": at, "case_id": ["a"], "event": ["x"]}), f"logs/{unit}.parquet")
+    code, out, err = run("sql", "--parquet", "logs", "SELECT min(ts) FROM logs")
+    spark.conf.unset("spark.sql.legacy.parquet.nanosAsLong")
+    assert (code, out) == (1, ""), out
+    assert "ns.parquet has times in nanoseconds, and us.parquet others" in err or "TIMESTAMP(NANOS" in err
+
+
 def test_a_workbook_is_not_read(run: Run) -> None:
     Path("log.xlsx").write_bytes(b"PK")
     code, _, err = run("discover", "log.xlsx")
@@ -352,11 +364,19 @@ def test_a_log_in_python(spark: SparkSession, tmp_path: Path, capsys: pytest.Cap
     assert "  write FROM orders PATTERN ...\n" in said
     text = "FROM orders PATTERN SEQ('Anlage' a, 'Versand' b) RETURN b.Betrag AS amount"
     assert sparkcep.sql(spark, text).count() == CASES
-    spark.sql("SELECT * EXCEPT (Datum), Datum AS at FROM orders").createOrReplaceTempView(
-        "orders_at"
-    )  # keeps what it is
+    spark.sql("SELECT * EXCEPT (Datum), Datum AS at FROM orders").createOrReplaceTempView("orders_at")
     assert sparkcep.sql(spark, text.replace("FROM orders", "FROM orders_at")).count() == CASES
-    assert sparkcep.read_log(path, quiet=True).count() == log.count()
+    assert (
+        sparkcep.read_log(path, quiet=True).count() == sparkcep.read_log(path=path, quiet=True).count() == log.count()
+    )
+    twice = sparkcep.read_log(spark, path, case="Auftrag,Schritt", event="Schritt", quiet=True)
+    said = {READ + "case": ("Auftrag", "Schritt"), READ + "event": ("Schritt",)}.items()
+    assert said <= {key: names_of(names) for key, names in roles_of(twice.schema).items()}.items()
+    # A role whose columns are there twice, or not all there, is nobody's.
+    assert READ + "case" not in roles_of(twice.selectExpr("*", "Auftrag AS other").schema)
+    assert READ + "case" not in roles_of(twice.drop("Schritt").schema)
+    twice.selectExpr("*", "row_in_file AS other").createOrReplaceTempView("orders_at")
+    assert sparkcep.sql(spark, text.replace("FROM orders", "FROM orders_at PARTITION BY Auftrag")).count() == CASES
     with pytest.raises(SparkCepError, match="it is one of error, null, drop, keep-aside"):
         sparkcep.read_log(spark, path, bad_rows="ignore")
     with pytest.raises(SparkCepError, match="a decimal mark is"):

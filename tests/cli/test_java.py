@@ -118,20 +118,26 @@ def test_an_archive_of_classes_gets_its_name_when_it_is_whole(no_java: Path, mon
         "[ $1 = good ]\n"
     )
     java.chmod(0o755)
-    monkeypatch.setenv("JAVA_HOME", str(java.parents[1]))
 
     def started(word: str, options: str) -> list[str]:
         wrapper = Path(os.environ["JAVA_HOME"], "bin", "java")
         given = [word, "--add-modules=jdk.incubator.vector", *options.split(), "a b"]
         return subprocess.run([wrapper, *given], capture_output=True, text=True, check=False).stdout.splitlines()
 
-    first = quiet_java()
+    def options() -> str:
+        monkeypatch.setenv("JAVA_HOME", str(java.parents[1]))
+        return quiet_java()
+
+    first = options()
     assert started("bad", first) == ["bad", *first.split(), "a b"]
-    assert quiet_java() == first  # it ended in an error: what it has written is not used
+    assert options() == first  # it ended in an error: what it has written is not used
     assert started("good", first) == ["good", *first.split(), "a b"]
     archive = first.partition("ArchiveClassesAtExit=")[2].rpartition(".")[0]
-    assert quiet_java().endswith(f" -XX:SharedArchiveFile={archive}")
+    assert options().endswith(f" -XX:SharedArchiveFile={archive}")
     assert Path(archive).read_text() == "whole\n"
+    assert quiet_java() == ""  # of a process that was started so
+    Path(archive).parent.chmod(0o777)
+    assert options() == ""  # anybody could put another archive there
 
 
 @pytest.mark.full
@@ -144,6 +150,6 @@ def test_the_second_command_starts_with_an_archive(tmp_path: Path) -> None:
         assert (done.returncode, done.stdout) == (0, "n\n42\n"), done.stderr
         assert "incubator" not in done.stderr and "CDS" not in done.stderr
         until = time.monotonic() + 120
-        while not (found := list(tmp_path.glob("sparkcep-java-*/spark-*.jsa"))) and time.monotonic() < until:
+        while not (found := list(tmp_path.glob("sparkcep-system-java-*/spark-*.jsa"))) and time.monotonic() < until:
             time.sleep(0.2)
-    assert len(found) == 1 and not list(tmp_path.glob("sparkcep-java-*/*.jsa.*"))
+    assert len(found) == 1 and not list(tmp_path.glob("sparkcep-system-java-*/*.jsa.*"))

@@ -29,6 +29,9 @@ def found(columns: dict[str, str], numbers: str = "", mark: str = "") -> str:
         ({"a": "$1,204.50|-$3.20|($7.25)"}, "", "", "a number $1,234.56"),
         ({"a": "EUR 3,20|EUR 4,75-"}, "", "", "a number EUR 1234,56"),
         ({"a": "12,5 %|7 %"}, "", "", "a number 1234,56 %"),
+        # 50 and 50% would be two numbers, which a column cannot tell apart.
+        ({"a": "50%|0.5|0.25"}, "", "", ""),
+        ({"a": "5 \u20ac|7|8,50 \u20ac"}, "", "", "a number 1234,56 \u20ac"),
         ({"a": "3,20 \u20ac|4,50 $"}, "", "", ""),
         ({"a": "3,20|4,50-|(6,00)"}, "", "", "a number 1234,56"),
         ({"a": "4-5|6-7"}, "", "", ""),

