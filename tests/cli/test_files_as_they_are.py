@@ -251,6 +251,7 @@ def test_parquet_with_nanoseconds(run: Run, spark: SparkSession) -> None:
     spark.conf.unset("spark.sql.legacy.parquet.nanosAsLong")  # which this session has got
 
 
+@pytest.mark.full
 def test_nanoseconds_beside_microseconds(run: Run, spark: SparkSession) -> None:
     Path("logs").mkdir()
     for unit, scale in (("ns", 10**9), ("us", 10**6)):

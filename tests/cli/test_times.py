@@ -184,6 +184,7 @@ def test_a_format_that_is_told(run: Run) -> None:
     assert "--time-format is of one file, but there are 2" in err
 
 
+@pytest.mark.full
 def test_a_guess_that_does_not_fit(run: Run) -> None:
     """Is no error, as the statement may not need it; what needs the time says why there is none."""
     Path("t.csv").write_text("case,ts,event\n" + "1,01.02.2007,a\n" * 3 + "1,soon,b\n")
