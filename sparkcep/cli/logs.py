@@ -63,8 +63,5 @@ def told(log: OpenLog, single: bool) -> list[str]:
     if log.column("tiebreak") is None:
         lines.append("  no tiebreak: a Delta table's rows have no order, so events of one time are ordered by "
                      "the names of their types; --tiebreak COLUMN names it")  # fmt: skip
-    if not single:
-        lines.append(f"  write {block(log)}")
-    else:
-        lines.append(f"  write {block(log)}; --case, --time, --event and --tiebreak name other columns")
+    lines.append(f"  write {block(log)}" + "; --case, --time, --event and --tiebreak name other columns" * single)
     return lines

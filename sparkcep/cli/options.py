@@ -248,6 +248,7 @@ def session_of(connection: Connection, data: Data = NO_DATA, text: str = "") -> 
     from sparkcep.progress import activity
     from sparkcep.session.machine.java import quiet_java
     from sparkcep.session.machine.local import JAVA_OPTIONS, LOGGING, prepare_process, started_session
+    from sparkcep.sql.statement import mentions_pattern
 
     conf = pairs(connection.conf, "--conf")
     how = data.how()
@@ -271,7 +272,7 @@ def session_of(connection: Connection, data: Data = NO_DATA, text: str = "") -> 
         # Now that pyspark is loaded, two threads do not load it, and this one will wait for the JVM.
         threading.Thread(target=_compile_likely, args=(text,), daemon=True).start()
     spark = started_session(connection.master, connection.remote, conf)
-    if text and files and connection.remote is None:
+    if files and mentions_pattern(text) and connection.remote is None:
         threading.Thread(target=_match_once, args=(spark,), daemon=True).start()
     if data.flights:
         with activity("Loading the flights"):

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from sparkcep.data.nanoseconds import read_parquet
+from sparkcep.data.nanoseconds import files_in, read_parquet
 from sparkcep.data.preamble import SEPARATORS, lines_before_header
 from sparkcep.errors import SparkCepError
 from sparkcep.session.machine.temporary import temporary_folder
@@ -336,7 +336,7 @@ def _beginning(file: LogFile) -> bytes | None:
         return None
     path = Path(file.path)
     if path.is_dir():
-        parts = [p for p in sorted(path.rglob("*")) if p.is_file() and not p.name.startswith((".", "_"))]
+        parts = files_in(path)
         if not parts:
             raise SparkCepError("CEP_FILE", f"The folder {file.path} holds no file.")
         path = parts[0]

@@ -21,9 +21,21 @@ _AS_NUMBERS = "spark.sql.legacy.parquet.nanosAsLong"
 
 
 def read_parquet(spark: SparkSession, path: str, options: Mapping[str, str]) -> DataFrame:
-    """The file, with nanoseconds as BIGINT. The session goes on to read them so, as its plans are made later."""
+    """The file, with nanoseconds as BIGINT. The session goes on to read them so, as its plans are made later.
+
+    Raises:
+        SparkCepError: CEP_FILE where files of a folder have such columns, and others have not.
+    """
     reader = spark.read.options(**options)
-    if not nanosecond_columns(path):
+    found = nanosecond_columns(path)
+    first, *others = files_in(Path(path)) if found else [Path(path)]
+    for file in others:  # Spark would take their microseconds for nanoseconds
+        if _of_file(file) != found:
+            raise SparkCepError(
+                "CEP_FILE", f"{path} cannot be read: {first.name} has times in nanoseconds, and {file.name} others.",
+                hint="read them one by one, or write them anew in microseconds",
+            )  # fmt: skip
+    if not found:
         try:
             return reader.parquet(path)
         except Exception as error:  # of a class that PySpark has none for
@@ -34,22 +46,15 @@ def read_parquet(spark: SparkSession, path: str, options: Mapping[str, str]) -> 
 
 
 def nanosecond_columns(place: str) -> dict[str, str]:
-    """The columns that are times in nanoseconds, with the type they get, where the file is on this machine.
+    """The columns that are times in nanoseconds, with the type they get, where the file is on this machine."""
+    return next((_of_file(file) for file in files_in(Path(place))), {})
 
-    Raises:
-        SparkCepError: CEP_FILE where files of a folder have such columns, and others have not.
-    """
-    path = Path(place)
-    files = sorted(p for p in path.rglob("*") if p.suffix in (".parquet", ".pq")) if path.is_dir() else [path]
-    first = _of_file(files[0]) if files else {}
-    if first:  # Spark would read microseconds of others as if they were nanoseconds
-        for file in files[1:]:
-            if _of_file(file) != first:
-                raise SparkCepError(
-                    "CEP_FILE", f"{place} cannot be read: {files[0].name} has times in nanoseconds, and {file.name} "
-                    "others.", hint="read them one by one, or write them anew in microseconds",
-                )  # fmt: skip
-    return first
+
+def files_in(path: Path) -> list[Path]:
+    """The files of a folder, by name, that Spark does not pass over; of a file, itself."""
+    if not path.is_dir():
+        return [path]
+    return [p for p in sorted(path.rglob("*")) if p.is_file() and not p.name.startswith((".", "_"))]
 
 
 def _of_file(path: Path) -> dict[str, str]:

@@ -19,8 +19,6 @@ _GROUPS = {"": "", ".": "[.]", ",": "[,]", " ": "[ \u00a0\u202f]", "'": "['\u201
 MARKS = (",", ".")
 #: What stands before or behind the numbers of a column: one sign of a currency, or of percent.
 _UNIT = "[%€$£¥]|EUR|USD|GBP|CHF|JPY"
-_BEFORE = f"^([-+(−]?)((?:{_UNIT})[ \u00a0\u202f]?)"
-_BEHIND = f"([ \u00a0\u202f]?(?:{_UNIT}))([-)]?)$"
 #: Numbers below zero: -5, and as bookkeepers write them, 5- and (5).
 _BELOW_ZERO = "^(?:[-−](.*)|([^(].*)-|[(](.*)[)])$"
 #: Of the texts of a column, so many in a hundred make it one of numbers, with others that do not fit.
@@ -117,12 +115,12 @@ class _Unit:
         """Whether 50 and 50% would be two numbers."""
         return "%" in self.before + self.behind
 
-    def parts(self) -> Iterator[tuple[str, str]]:
-        """Regular expressions, of Python and of Java, and which of their groups stay."""
+    def parts(self) -> Iterator[tuple[str, int]]:
+        """Regular expressions, of Python and of Java, and which of their groups stays."""
         if self.before:
-            yield f"^([-+(−]?){_literally(self.before)}[ \u00a0\u202f]?", "1"
+            yield _before(_literally(self.before)), 1
         if self.behind:
-            yield f"[ \u00a0\u202f]?{_literally(self.behind)}([-)]?)$", "1"
+            yield _behind(_literally(self.behind)), 2
 
     def without(self, text: str) -> str:
         """The number alone, with its sign before it; nothing where percent are meant and not written."""
@@ -141,14 +139,22 @@ class _Unit:
         return f"regexp_replace({text}, {plain_literal(_BELOW_ZERO)}, '-$1$2$3')"
 
 
+def _before(unit: str) -> str:
+    return f"^([-+(\u2212]?)((?:{unit})[ \u00a0\u202f]?)"
+
+
+def _behind(unit: str) -> str:
+    return f"([ \u00a0\u202f]?(?:{unit}))([-)]?)$"
+
+
 def _literally(sign: str) -> str:
     return f"[{sign.strip()}]" if len(sign.strip()) == 1 else sign.strip()
 
 
 def _unit(texts: Sequence[str]) -> _Unit:
     """The one unit that a column's texts have."""
-    before = {m[2] for text in texts if (m := re.search(_BEFORE, text))}
-    behind = {m[1] for text in texts if (m := re.search(_BEHIND, text))}
+    before = {m[2] for text in texts if (m := re.search(_before(_UNIT), text))}
+    behind = {m[1] for text in texts if (m := re.search(_behind(_UNIT), text))}
     if len({unit.strip() for unit in before | behind}) != 1:
         return _Unit()
     return _Unit(max(before, default=""), "" if before else max(behind))

@@ -35,18 +35,18 @@ _OF_TEXTS = (
 )  # fmt: skip
 #: With names of months: in English, or in the language that stands before a pattern; the JVM knows the names.
 _MONTHS = {
-    "de": ("d[.] {}[.] yyyy", "[[,][' um'] H:mm[:ss]][' Uhr'][ z]"),
-    "fr": ("d {}[.] yyyy", "[[,][' \u00e0'] H:mm[:ss]]"),
-    "es": ("d[ 'de'] {}[.][ 'de'] yyyy", "[[,] H:mm[:ss]]"), "pt": ("d[ 'de'] {}[.][ 'de'] yyyy", "[[,] H:mm[:ss]]"),
-    "it": ("d {}[.] yyyy", "[[,] H:mm[:ss]]"), "nl": ("d {}[.] yyyy", "[[,] H:mm[:ss]]"),
+    "de": ("d[.] MMMM[.] yyyy", "[[,][' um'] H:mm[:ss]][' Uhr'][ z]"),
+    "fr": ("d MMMM[.] yyyy", "[[,][' \u00e0'] H:mm[:ss]]"),
+    "es": ("d[ 'de'] MMMM[.][ 'de'] yyyy", "[[,] H:mm[:ss]]"),
+    "pt": ("d[ 'de'] MMMM[.][ 'de'] yyyy", "[[,] H:mm[:ss]]"),
+    "it": ("d MMMM[.] yyyy", "[[,] H:mm[:ss]]"), "nl": ("d MMMM[.] yyyy", "[[,] H:mm[:ss]]"),
 }  # fmt: skip
-#: Names that are whole, cut as in a date, or cut as alone.
+#: What MMMM and MMM are in other languages: names that are whole, cut as in a date, or cut as alone.
 _MONTH = "[MMMM][MMM][LLL]"
 _NAMED = (
     *(day + clock for day in ("MMM d, yyyy", "MMMM d, yyyy", "d MMMM yyyy") for clock in
       ("", "[[,] H:mm[:ss]]", "[[,] h:mm[:ss][ ]a]")),
-    *(f"{language}:{day.format(_MONTH)}{clock}" for language, (day, behind) in _MONTHS.items()
-      for clock in ("", behind)),
+    *(f"{language}:{day}{clock}" for language, (day, behind) in _MONTHS.items() for clock in ("", behind)),
     "de:d.M.yyyy H:mm[:ss] z",
 )  # fmt: skip
 #: A language before a pattern; two equal letters are a pattern's own, as in `hh:mm`.
@@ -114,11 +114,11 @@ def time_reading(
         return TimeReading(_reading(found, reader.text), found, reader.example)
     if type_ == "string" and given is None and reader.has_words:
         if (found := reader.format(_NAMED)) is not None:
-            return TimeReading(_reading(found, reader.text), found.replace(_MONTH, "MMMM"), reader.example)
+            return TimeReading(_reading(found, reader.text), found, reader.example)
         formats = (*formats, *_NAMED)
     if some_misfit and (closest := reader.closest(formats)) is not None:
         found, missed = closest
-        return TimeReading(_reading(found, reader.text), found.replace(_MONTH, "MMMM"), reader.example, missed)
+        return TimeReading(_reading(found, reader.text), found, reader.example, missed)
     if type_ != "string" and given is None:
         return _epoch(frame, column)
     raise reader.misfit(formats, given)
@@ -136,8 +136,6 @@ def _epoch(frame: DataFrame, column: str) -> TimeReading | None:
 
 def _day(pattern: str) -> str:
     """What tells how a pattern reads days."""
-    if pattern in _NAMED:
-        return pattern[:4]
     return _ISO_DAY if pattern == _ISO else re.split(r"[\[ ,']", pattern, maxsplit=1)[0]
 
 
@@ -147,7 +145,7 @@ def _reading(pattern: str, text: str) -> str:
         behind, type_ = ("([T ].*)?", "TIMESTAMP") if pattern == _ISO else ("", "DATE")
         return f"CASE WHEN {text} RLIKE '^[0-9]{{4}}(-[0-9]{{1,2}}){{2}}{behind}$' THEN TRY_CAST({text} AS {type_}) END"
     if in_language := _IN_LANGUAGE.fullmatch(pattern):
-        pattern = re.sub(r"(?<![M\[])M{3,4}(?![M\]])", _MONTH, in_language["pattern"])
+        pattern = re.sub("(?<!M)M{3,4}(?!M)", _MONTH, in_language["pattern"])
         named = {"sep": "\u0001", "locale": in_language["language"], "timestampFormat": pattern}
         options = ", ".join(plain_literal(part) for item in named.items() for part in item)
         read = f"from_csv({text}, 'read TIMESTAMP_LTZ', map({options})).read"

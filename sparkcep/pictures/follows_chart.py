@@ -155,8 +155,9 @@ def _drawn(counts: Mapping[str, int], edges: Sequence[Followed], cases: int, clo
         heads.append({**said, "x": x2, "y": y2, "angle": math.degrees(math.atan2(y2 - y1, x2 - x1))})
         if not outer:
             text = f"{edge.many:,}" + (f" · {wait}" if wait else "")
-            middle = sorted(points, key=lambda p: abs(points.index(p) - len(points) // 2))
-            px, py = next((p for p in middle if is_free(*p, text)), middle[0])
+            middle = len(points) // 2
+            nearest = sorted(range(len(points)), key=lambda n: abs(n - middle))
+            px, py = points[next((n for n in nearest if is_free(*points[n], text)), middle)]
             while not is_free(px, py, text):
                 py += 4
             texts.append({"x": px + 5, "y": py, "t": text})

@@ -153,8 +153,7 @@ class _Reader:
 
     def event_type(self, source: DataFrame, log: LogColumns) -> str:
         if "event_type" not in self.arguments:  # whether there is such a column is asked where a rule needs types
-            said = log.properties().get("sparkcep.event", "").strip() or self.analyzer.settings.log_event
-            return said or next(iter(log.named("event")[1]), "")
+            return next(map(quote, log.named("event")[1]), "")
         low, high = self.arguments["event_type"]
         token = self.s.tokens[low]
         name = token.text if high - low == 1 and token.kind in ("word", "quoted") else plain_literal(self.s, low, high)
