@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from sparkcep.errors import PatternParseError
+from sparkcep.sql.command_reader import CommandReader
 from sparkcep.sql.lexicon import Token, tokenize
 
 _VERBS = frozenset("CREATE REFRESH OPTIMIZE SHOW DESCRIBE DESC ALTER DROP VACUUM ANALYZE".split())
@@ -65,66 +66,15 @@ def read_index_statement(text: str) -> IndexStatement | None:
     return _Reader(text, tokens).statement()
 
 
-class _Reader:
+class _Reader(CommandReader):
     def __init__(self, text: str, tokens: tuple[Token, ...]) -> None:
-        self.text = text
-        end = len(tokens)
-        while tokens[end - 1].upper == ";":
-            end -= 1
-        self.tokens = tokens[:end]
-        verb = tokens[0].upper
-        self.verb = "DESCRIBE" if verb == "DESC" else verb
-        self.at = 2
-        self.out = IndexStatement(self.verb)
-
-    # -- tokens --------------------------------------------------------------------------------------------------------
-
-    def peek(self, ahead: int = 0) -> Token | None:
-        return self.tokens[self.at + ahead] if self.at + ahead < len(self.tokens) else None
-
-    def is_word(self, word: str, ahead: int = 0) -> bool:
-        token = self.peek(ahead)
-        return token is not None and token.upper == word
-
-    def take(self, *words: str) -> bool:
-        """Step over words if they come next."""
-        if all(self.is_word(w, k) for k, w in enumerate(words)):
-            self.at += len(words)
-            return True
-        return False
-
-    def expect(self, word: str) -> None:
-        if not self.take(word):
-            raise self.error(f"{word} is expected")
-
-    def error(self, what: str, position: int | None = None) -> PatternParseError:
-        token = self.peek()
-        if position is None:
-            position = token.start if token else len(self.text.rstrip())
-        found = f", not {self.text[token.start : token.end]}" if token and position == token.start else ""
-        return PatternParseError(
-            "CEP_SYNTAX_ERROR", f"{what}{found}.", text=self.text, position=position, hint=_GRAMMAR[self.verb]
-        )
-
-    def name(self, what: str) -> str:
-        token = self.peek()
-        if token is None or token.kind not in ("word", "quoted"):
-            raise self.error(f"{what} is expected")
-        self.at += 1
-        return token.text
-
-    def place(self, *keys: str) -> None:
-        token = self.peek()
-        for key in keys:
-            self.out.places[key] = token.start if token else len(self.text.rstrip())
-
-    # -- statements ----------------------------------------------------------------------------------------------------
+        super().__init__(text, tokens, _GRAMMAR)
+        self.out = IndexStatement(self.verb, places=self.places, options=self.options)
 
     def statement(self) -> IndexStatement:
         self.expect("INDEXES" if self.verb == "SHOW" else "INDEX")
         getattr(self, f"read_{self.verb.lower()}")()
-        if self.peek() is not None:
-            raise self.error("the statement should end here")
+        self.end()
         return self.out
 
     def index_name(self) -> None:
@@ -145,7 +95,7 @@ class _Reader:
             self.place("using")
             self.out.kind = self.name("siesta, signature or set_containment")
         if self.take("WITH"):
-            self.options()
+            self.read_options()
 
     def read_refresh(self) -> None:
         self.index_name()
@@ -159,14 +109,13 @@ class _Reader:
             self.source()
 
     def read_describe(self) -> None:
-        # EXTENDED may be an index's name, as in Spark.
-        self.out.extended = self.is_word("EXTENDED") and self.peek(1) is not None and self.take("EXTENDED")
+        self.out.extended = self.is_extended()
         self.index_name()
 
     def read_alter(self) -> None:
         self.index_name()
         self.expect("SET")
-        self.options()
+        self.read_options()
 
     def read_drop(self) -> None:
         self.out.if_exists = self.take("IF", "EXISTS")
@@ -174,15 +123,7 @@ class _Reader:
 
     def read_vacuum(self) -> None:
         self.index_name()
-        if self.take("RETAIN"):
-            self.place("retain")
-            token = self.peek()
-            if token is None or token.kind != "number" or not token.text.replace(".", "", 1).isdigit():
-                raise self.error("a number of hours is expected")
-            self.at += 1
-            self.out.retain_hours = float(token.text)
-            if not (self.take("HOURS") or self.take("HOUR")):
-                raise self.error("HOURS is expected")
+        self.out.retain_hours = self.hours()
 
     def read_analyze(self) -> None:
         self.index_name()
@@ -223,33 +164,9 @@ class _Reader:
             token = self.peek()
             name = self.name("a column")
             columns.append(name)
-            self.out.places[f"include:{name}"] = token.start if token else 0
+            self.places[f"include:{name}"] = token.start if token else 0
             if self.take(")"):
                 break
             if not self.take(","):
                 raise self.error("a comma or ) is expected")
         self.out.include = tuple(columns)
-
-    def options(self) -> None:
-        self.expect("(")
-        while True:
-            token = self.peek()
-            name = self.name("an option")
-            assert token is not None
-            key = f"option:{name.lower()}"
-            if key in self.out.places:
-                raise self.error(f"{name} is given twice", token.start)
-            self.out.places[key] = token.start
-            self.expect("=")
-            self.out.options[name] = self.value()
-            if self.take(")"):
-                break
-            if not self.take(","):
-                raise self.error("a comma or ) is expected")
-
-    def value(self) -> str:
-        token = self.peek()
-        if token is None or token.kind not in ("string", "number", "word"):
-            raise self.error("a string or a number is expected")
-        self.at += 1
-        return token.text
