@@ -9,11 +9,10 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
 from sparkcep import index
-from sparkcep.errors import PatternAnalysisError, PatternIndexError, SparkCepError, streaming_unsupported
+from sparkcep.errors import PatternIndexError, streaming_unsupported
 from sparkcep.index import statistics_queries
-from sparkcep.spark.exceptions import reason
+from sparkcep.session.functions.call_arguments import CallArguments
 from sparkcep.sql.statement import PatternOccurrence, Statement
-from sparkcep.sql.table_functions import Call, plain_literal, read_call, relation_name
 
 
 def run_table_function(
@@ -30,15 +29,12 @@ def run_table_function(
     return _Run(spark, statement, form, evaluate).result()
 
 
-class _Run:
+class _Run(CallArguments):
     def __init__(
         self, spark: SparkSession, statement: Statement, form: PatternOccurrence, evaluate: Callable[[int, int], Any]
     ) -> None:
+        super().__init__(statement, form, evaluate)
         self.spark = spark
-        self.s = statement
-        self.form = form
-        self.evaluate = evaluate
-        self.call: Call = read_call(statement, form)
 
     def result(self) -> tuple[DataFrame, str]:
         log = self.log()
@@ -66,9 +62,7 @@ class _Run:
             return False
 
     def log(self) -> Any:
-        low, high = self.call.arguments["log"]
-        parts = relation_name(self.s, low, high)
-        if parts is not None:
+        if (parts := self.name("log")) is not None:
             return index.source_of(parts)
         name = self.value("log")
         if not isinstance(name, str):
@@ -79,33 +73,3 @@ class _Run:
             return index.parse_source(name)
         except PatternIndexError as error:
             raise error.located(self.s.text, self.place("log")) from None
-
-    def value(self, parameter: str) -> Any:
-        low, high = self.call.arguments[parameter]
-        literal = plain_literal(self.s, low, high)
-        if literal is not None:
-            return literal
-        try:
-            return self.evaluate(self.s.tokens[low].start, self.s.tokens[high - 1].end)
-        except SparkCepError:
-            raise
-        except AnalysisException as error:
-            message = reason(error).split(";")[0]
-            raise self.bad(
-                parameter, f"The argument for {parameter} must be a constant: {message.rstrip('. ')}.",
-                "mode => 'fast'" if parameter == "mode" else None,
-            ) from None  # fmt: skip
-
-    def bad(self, parameter: str, message: str, hint: str | None) -> PatternAnalysisError:
-        return PatternAnalysisError(
-            "CEP_TABLE_FUNCTION_ARGUMENT", message, text=self.s.text, position=self.place(parameter), hint=hint
-        )
-
-    def place(self, blame: str) -> int:
-        """The offset of a parameter's argument; in a plain literal that of a part of the pattern."""
-        parameter, _, offset = blame.partition(":")
-        span = self.call.arguments.get(parameter)
-        if span is None:
-            return self.form.keyword.start
-        start = self.s.tokens[span[0]].start
-        return start + 1 + int(offset) if offset and plain_literal(self.s, *span) is not None else start
