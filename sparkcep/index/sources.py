@@ -231,4 +231,4 @@ def compared(before: State, now: State) -> tuple[str, str, tuple[str, ...]]:
     added = tuple(path for path in new if path not in old)
     if len(added) > MAX_NAMED_FILES:
         return "all", f"{len(added)} files are new", ()
-    return "added", f"{len(added)} files are new", added
+    return "added", "1 file is new" if len(added) == 1 else f"{len(added)} files are new", added

@@ -131,7 +131,7 @@ def test_new_files_are_read_through_the_view(spark: SparkSession, log: str) -> N
     try:
         text = BLOCK.format("(SELECT * FROM inputs_log WHERE v < 50)")
         assert served(spark, text) == "source"
-        assert "1 files are new and read from the source" in sparkcep.explain(spark, text)
+        assert "1 file is new and read from the source" in sparkcep.explain(spark, text)
         assert sorted(r.k for r in spark.sql(text).collect()) == ["x", "y", "z"]
     finally:
         (Path(log) / "part1.parquet").unlink()

@@ -264,10 +264,10 @@ def test_new_files_are_read_beside_an_index() -> None:
     files = {**FILES, "s3://t/part1": [8, 2]}
     found = pruned(now=session(files=files), conf=LISTS)
     assert found.frame is not None
-    assert found.lines[1].startswith("1 files are new and read from the source: REFRESH PATTERN INDEX i would index")
+    assert found.lines[1].startswith("1 file is new and read from the source: REFRESH PATTERN INDEX i would index")
     many = pruned(now=session(files=files), conf=LISTS, indexes=[Index(cases={"k1": "AB"})])
     assert many.lines == [
-        "i not used, 100% of the cases can match, and the events must come from the source; 1 files are new: "
+        "i not used, 100% of the cases can match, and the events must come from the source; 1 file is new: "
         "REFRESH PATTERN INDEX i"
     ]
 
