@@ -46,7 +46,9 @@ from sparkcep.query.pattern_query import (
     Window,
     clause_components,
     default_measures,
+    key_column,
     pattern_proper,
+    returning_keys,
 )
 from sparkcep.query.scalars import (
     Aggregate,
@@ -109,9 +111,11 @@ __all__ = [
     "escape",
     "folded",
     "in_backticks",
+    "key_column",
     "pattern_proper",
     "plain_literal",
     "quote",
+    "returning_keys",
     "string_literal",
     "unescape",
 ]

@@ -21,7 +21,7 @@ from sparkcep.query.body import (
     TrendExpression,
     Uncertainty,
 )
-from sparkcep.query.names import PREFIX
+from sparkcep.query.names import GROUP_KEY, PREFIX
 from sparkcep.query.scalars import Events, MatchNumber, Navigation, RowExpression, Scalar, Slot
 
 
@@ -263,6 +263,11 @@ class PatternQuery:
         """
         return next(c for c in self.components if c.key == key)
 
+    @property
+    def hides_keys(self) -> bool:
+        """Whether the output has only what RETURN lists."""
+        return self.has_return or bool(self.trends)
+
     def tells_apart(self, keys: Sequence[str]) -> bool:
         """Whether no event fits two of these components, by its type alone."""
         if len(keys) < 2:
@@ -279,6 +284,28 @@ class PatternQuery:
         seen |= {_folded(k.expression) for k in self.group_by}
         keys += [k for k in own if _folded(k.expression) not in seen]
         return replace(self, partition_by=tuple(keys), hidden_keys=len(keys) if self.has_return else 0)
+
+
+def returning_keys(query: PatternQuery) -> PatternQuery:
+    """A query that gives the keys of a row's partition too, as columns named by :func:`key_column`, where RETURN would
+    hide them; as it is where it does not, or where a row comes from several partitions."""
+    if not query.hides_keys:
+        return query
+    keys = [_folded(k.expression) for k in query.partition_by]
+    if not query.trends:
+        firsts = [Navigation(RowExpression((k.expression,)), None, True, 0, 0, False) for k in query.partition_by]
+        more = [Measure(key_column(n), Scalar(("", first, ""))) for n, first in enumerate(firsts)]
+        return replace(query, measures=(*query.measures, *more))
+    groups = [_folded(k.expression) for k in query.group_by]
+    if not set(keys) <= set(groups):
+        return query
+    shown = [TrendExpression(key_column(n), f"{GROUP_KEY}{groups.index(key)}") for n, key in enumerate(keys)]
+    return replace(query, output=(*query.output, *shown))
+
+
+def key_column(number: int) -> str:
+    """The output column of a partition key that :func:`returning_keys` adds."""
+    return f"{PREFIX}key_{number}"
 
 
 def _folded(key: str) -> str:

@@ -7,8 +7,8 @@ import functools
 import re
 import sys
 import threading
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sparkcep import progress
 from sparkcep.session.originals import FUNCTIONS, ORIGINALS, plain_sql
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from sparkcep.session.analyzer import Arguments, SqlMethod
 
+T = TypeVar("T")
 _lock = threading.RLock()
 
 
@@ -148,15 +149,21 @@ def _wrapper(original: SqlMethod) -> SqlMethod:
 
         from sparkcep.sql.index_statements import mentions_index, read_index_statement
         from sparkcep.sql.statement import mentions_pattern
+        from sparkcep.sql.table_statements import mentions_table, read_table_statement
 
         if mentions_index(sqlQuery) and (statement := read_index_statement(sqlQuery)):
             from sparkcep.session.indexes.commands import run_index_statement
 
             return run_index_statement(self, sqlQuery, statement)
         plain = functools.partial(original, self)
+        if mentions_table(sqlQuery) and (command := read_table_statement(sqlQuery)):
+            from sparkcep.session.tables.commands import run_table_statement
+
+            return run_table_statement(self, plain, sqlQuery, command)
+        _show_tables(self, sqlQuery)
         if not mentions_pattern(sqlQuery):
             try:
-                frame = plain(sqlQuery, args, **kwargs)
+                frame = _with_tables(self, lambda: plain(sqlQuery, args, **kwargs))
             except ParseException as error:
                 if not re.search(r"(?i)\b(seq|permute)\s*\(", sqlQuery):
                     raise
@@ -166,7 +173,7 @@ def _wrapper(original: SqlMethod) -> SqlMethod:
         else:
             from sparkcep.session.statement import run_statement
 
-            frame, _ = run_statement(self, plain, sqlQuery, args, kwargs)
+            frame, _ = _with_tables(self, lambda: run_statement(self, plain, sqlQuery, args, kwargs))
         if FUNCTIONS:
             from sparkcep.session.functions.pattern_functions import refuse_streams
 
@@ -174,6 +181,33 @@ def _wrapper(original: SqlMethod) -> SqlMethod:
         return frame
 
     return sql
+
+
+def _show_tables(spark: SparkSession, text: str) -> None:
+    """See to it that views of the pattern tables that a statement may name have their newest versions."""
+    from sparkcep.session.tables.known import known
+
+    if tables := known(spark):
+        low = text.lower()
+        if named := [name for name in tables if name in low]:
+            from sparkcep.session.tables.names import show
+
+            for name in named:
+                show(spark, name)
+
+
+def _with_tables(spark: SparkSession, run: Callable[[], T]) -> T:
+    """Run a statement, again where what Spark misses are pattern tables, which are views by then."""
+    from pyspark.errors import AnalysisException
+
+    while True:
+        try:
+            return run()
+        except AnalysisException as error:
+            from sparkcep.session.tables.names import show_missing
+
+            if not show_missing(spark, error):
+                raise
 
 
 def sql(spark: SparkSession, sqlQuery: str, args: Arguments = None, **kwargs: Any) -> DataFrame:

@@ -15,7 +15,7 @@ from sparkcep.planner.plan import Analyzer, AnyPlan
 from sparkcep.planner.sampling import Sampler, magnitude
 from sparkcep.planner.streaming.plan import streamed
 from sparkcep.planner.streaming.refusals import check_query
-from sparkcep.query import SOURCE, Navigation, PatternQuery, Scalar, quote, unescape
+from sparkcep.query import SOURCE, Navigation, PatternQuery, Scalar, quote, returning_keys, unescape
 from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.session.column_types import column_types
 from sparkcep.session.indexes.columns import index_columns
@@ -40,11 +40,16 @@ from sparkcep.sql.statement import OccurrenceKind, PatternOccurrence, Statement
 
 @dataclass(frozen=True, slots=True)
 class OccurrencePlanner:
-    """Plans the forms of one statement."""
+    """Plans the forms of one statement.
+
+    ``gives_keys``: of a block with RETURN the keys of the partition that a row is of come too, where it is of one; see
+    :func:`sparkcep.query.returning_keys`.
+    """
 
     analyzer: SparkAnalyzer
     statement: Statement
     rewriter: Rewriter
+    gives_keys: bool = False
 
     @property
     def settings(self) -> Settings:
@@ -88,7 +93,7 @@ class OccurrencePlanner:
         size = magnitude(analyzer.input_bytes(input_sql, source) if chosen else 0)
         watermarks = watermarked(source) if source.isStreaming else None
         of_input = input_sql.text, columns, watermarks, size
-        return id(analyzer.spark), analyzer.text, form.start, *of_input, self.settings, roles
+        return id(analyzer.spark), analyzer.text, form.start, *of_input, self.settings, roles, self.gives_keys
 
     def plan_clause(
         self, form: PatternOccurrence, source: DataFrame, input_sql: InputSql, by_name: bool,
@@ -127,6 +132,8 @@ class OccurrencePlanner:
     ) -> AnyPlan:  # fmt: skip
         """Parse, bind and plan a pattern block; arguments and errors as for :meth:`plan_clause`."""
         query = self.bound_block(form, source, outer_keys, input_sql)
+        if self.gives_keys:
+            query = returning_keys(query)
         source = self.merged(query, source)
         if self.settings.column_pruning and by_name:
             query = replace(query, wanted=wanted_names(self.statement, form))

@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import DataFrame, Observation, SparkSession
@@ -57,13 +57,22 @@ from sparkcep.sql.misplaced import misplaced
 from sparkcep.sql.occurrences import read_statement
 from sparkcep.sql.query_place import query_place
 from sparkcep.sql.rewriter import InputSql, Rewriter
-from sparkcep.sql.statement import RULE_FUNCTIONS, OccurrenceKind, PatternOccurrence, Statement, formatted
+from sparkcep.sql.statement import (
+    RULE_FUNCTIONS,
+    TABLE_CHANGES,
+    OccurrenceKind,
+    PatternOccurrence,
+    Statement,
+    formatted,
+)
 from sparkcep.sql.windows.parser import WindowSyntax
 
 if TYPE_CHECKING:
     from sparkcep.session.rules.run import RuleSetResult
 
 T = TypeVar("T")
+#: Of a plan, its input, the query that reads this, and how it is read: how it is read instead.
+Narrow: TypeAlias = Callable[[SparkAnalyzer, AnyPlan, DataFrame, InputSql, Pruning], Pruning]
 
 #: An input of so many bytes is warned of where a condition is not compiled: some minutes instead of some seconds.
 SLOW_BYTES = 64 * 2**20
@@ -161,6 +170,7 @@ class StatementExecution:
         unread: spans of patterns that no other one reads, which may share their input. waiting: those of them
             that wait for later ones. heads: what stands at an offset of the text, once
             they do. streams: where patterns over streams stand.
+        narrow: leaves out partitions of a pattern's input, as an index does.
     """
 
     statement: Statement
@@ -176,6 +186,7 @@ class StatementExecution:
     waiting: list[PlannedForm] = field(default_factory=list)
     heads: list[tuple[int, str]] = field(default_factory=list)
     streams: list[int] = field(default_factory=list)
+    narrow: Narrow | None = None
 
     @classmethod
     def of(
@@ -246,6 +257,8 @@ class StatementExecution:
             if correlated is not None and correlated.named
             else prune(self.analyzer, PlanAsks(planned), source, input_sql, self.analyzer.settings)
         )
+        if self.narrow is not None and renamed is None and correlated is None:
+            pruning = self.narrow(self.analyzer, planned, source, input_sql, pruning)
         warnings = remarks(
             planned, self.analyzer.settings.time_zone, lambda: self.analyzer.input_bytes(input_sql, source),
             [f.dataType.simpleString() for f in source.schema.fields],
@@ -373,7 +386,6 @@ class StatementExecution:
 
     def run_call(self, form: PatternOccurrence) -> None:
         """Put the rows of a table function in its place."""
-        from sparkcep.session.indexes.functions import run_table_function
 
         def evaluate(start: int, end: int) -> Any:
             return self.analyzer.run(f"SELECT {self.rewriter.render(start, end)}").collect()[0][0]
@@ -381,6 +393,10 @@ class StatementExecution:
         if form.keyword.upper in RULE_FUNCTIONS:
             self.run_rule_set(form, evaluate)
             return
+        if form.keyword.upper == TABLE_CHANGES:
+            from sparkcep.session.tables.feed import run_changes as run_table_function
+        else:
+            from sparkcep.session.indexes.functions import run_table_function
         frame, how = run_table_function(self.analyzer.spark, self.statement, form, evaluate)
         name = f"{PREFIX}relation_{next(_names)}"
         self.analyzer.matched[name] = frame

@@ -72,6 +72,18 @@ def over_plan(spark: SparkSession, plan: Any) -> DataFrame:
     return DataFrame(dataset.ofRows(spark._jsparkSession, plan), spark)  # type: ignore[union-attr]
 
 
+def inlined(frame: DataFrame) -> DataFrame:
+    """A relation with its common tables in the places where they are read; as it is where Spark does not say how."""
+    spark, plan = frame.sparkSession, analysed(frame)
+    if plan.nodeName() != "WithCTE":
+        return frame
+    for more in ((False, False), (False,), ()):  # Spark 4.3, 4.0, 3.5
+        with suppress(Exception):
+            rule = spark._jvm.org.apache.spark.sql.catalyst.optimizer.InlineCTE(True, *more)  # type: ignore[union-attr]
+            return over_plan(spark, rule.apply(plan))
+    return frame
+
+
 @dataclass(frozen=True, slots=True)
 class FileRelation:
     """Files as a relation: their format's short name, in lower case, and the options they are read with.

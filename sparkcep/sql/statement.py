@@ -15,7 +15,8 @@ from sparkcep.sql.token_text import TokenText
 _PATTERN_WORD = re.compile(r"pattern(?<!\wpattern)\b")
 #: Table functions of sparkcep; they stand where a relation may.
 RULE_FUNCTIONS = ("PATTERN_RULES", "PATTERN_RULE_ERRORS")
-TABLE_FUNCTIONS = ("PATTERN_STATISTICS", "PATTERN_CONTINUATIONS", *RULE_FUNCTIONS)
+TABLE_CHANGES = "PATTERN_TABLE_CHANGES"
+TABLE_FUNCTIONS = ("PATTERN_STATISTICS", "PATTERN_CONTINUATIONS", TABLE_CHANGES, *RULE_FUNCTIONS)
 #: How the names of templates begin, which stand there too.
 TEMPLATE_PREFIXES = ("declare_", "allen_", "funnel")
 

@@ -22,8 +22,8 @@ _OF_INDEX = {
     "pattern_statistics": Signature(("log", "pattern")),
     "pattern_continuations": Signature(("log", "pattern", "mode", "k"), ("mode", "k")),
 }
-
-
+#: Of pattern tables.
+_OF_TABLES = {"pattern_table_changes": Signature(("name", "from", "to"), ("from", "to"))}
 #: Of rule sets.
 _OF_RULES = {
     "pattern_rules": Signature(("log", "rules", "event_type"), ("event_type",)),
@@ -35,7 +35,7 @@ def signature(function: str) -> Signature:
     """The signature of a table function or a template."""
     if function in TEMPLATES:
         return Signature(TEMPLATES[function].parameters, TEMPLATES[function].optional)
-    return (_OF_INDEX | _OF_RULES)[function]
+    return (_OF_INDEX | _OF_TABLES | _OF_RULES)[function]
 
 
 @dataclass(frozen=True, slots=True)

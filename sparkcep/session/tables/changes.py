@@ -1,0 +1,141 @@
+"""Which cases of a pattern's input have changed since a state of its source: those whose rows lie in new files.
+
+Where that cannot be told, all cases have: the input is made of more than one relation, its rows do not come one by one
+from rows of files, files are gone or were written again, or the session does not show how its input is made.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from sparkcep import index
+from sparkcep.index import sources
+from sparkcep.lineage.from_plan import origins
+from sparkcep.lineage.origin import Origin
+from sparkcep.query import PREFIX, SOURCE, PatternQuery
+from sparkcep.session.analyzer import SparkAnalyzer
+from sparkcep.spark.plan import analysed, inlined, is_bare, shows_plans
+from sparkcep.spark.session_settings import changed
+from sparkcep.sql.rewriter import InputSql
+
+#: Subqueries, and nodes of more than one relation, as Spark prints plans.
+_OTHERS = re.compile(r"\b[a-z-]+#\d+ \[|^[ :]*:- (?!CTERelationDef)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceState:
+    """What a pattern's input is made of now.
+
+    ``state``: of its files; ``sources.UNKNOWN`` where nothing tells. ``plan``: digest of how the input is made of them.
+    ``rows_of``: the input made of some of the files alone. ``unknown``: why nothing tells.
+    """
+
+    state: sources.State
+    plan: str = ""
+    rows_of: Callable[[Collection[str]], DataFrame] | None = None
+    unknown: str = ""
+
+
+def source_state(
+    analyzer: SparkAnalyzer, source: DataFrame, input_sql: InputSql, columns: Collection[str]
+) -> SourceState:
+    """The state of an input.
+
+    Args:
+        source: the input, ``input_sql``: the query that reads it. columns: of it, that say which case a row is of.
+    """
+    spark = analyzer.spark
+    if not shows_plans(spark):
+        return _named(spark, source, input_sql)
+    source = inlined(source)  # common tables have numbers that no two statements share
+    plan = analysed(source)
+    with changed(spark, "spark.sql.debug.maxToStringFields", "1000000"):  # all columns, not the first 25
+        text = str(plan.toString())
+    if _OTHERS.search(text):
+        return SourceState(sources.UNKNOWN, unknown="its log is made of more than one relation")
+    digest = hashlib.sha256(re.sub(r"#\d+L?", "", text).encode()).hexdigest()[:16]
+    if is_bare(source):
+        state = sources.files_state(spark, source)
+        return _with_reason(SourceState(state, digest, lambda files: sources.in_files(source, files)))
+    for origin in origins(source, columns):
+        if origin.by_row:
+            state = sources.files_state(spark, origin.files)
+            return _with_reason(SourceState(state, digest, partial(_from_files, origin)))
+    return SourceState(sources.UNKNOWN, unknown="rows of its log do not come one by one from rows of files")
+
+
+def _from_files(origin: Origin, files: Collection[str]) -> DataFrame:
+    return origin.over(sources.in_files(origin.files, files))
+
+
+def _named(spark: SparkSession, source: DataFrame, input_sql: InputSql) -> SourceState:
+    """Of a session that shows no plans: a table that has files."""
+    named = None if input_sql.table is None else index.parse_source(input_sql.table)
+    table = None if named is None else sources.listed(spark, named)
+    if named is None or table is None or sources.is_view(table):
+        return SourceState(sources.UNKNOWN, unknown="this session does not show what its log is made of")
+    state = sources.state_of(spark, named, source)
+    return _with_reason(SourceState(state, str(named), lambda files: sources.in_files(source, files)))
+
+
+def _with_reason(found: SourceState) -> SourceState:
+    if found.state["kind"] == "files" and found.state["reading"]["format"] != "delta":
+        return found
+    # Delta's files may lose rows by deletion vectors, of which a listing does not tell.
+    kind = "its log is a Delta table" if found.state["kind"] != "unknown" else "its log has no files"
+    return SourceState(sources.UNKNOWN, unknown=kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """Which cases are to be matched again.
+
+    ``keys``: a row for each, with a column for each key, named by :func:`key_name`; None: all cases. ``nothing``:
+    whether the log is as it was. ``reason``: why, for people.
+    """
+
+    keys: DataFrame | None
+    reason: str
+    nothing: bool = False
+
+
+def key_name(number: int) -> str:
+    """The column of a key."""
+    return f"{PREFIX}case_{number}"
+
+
+def changed_cases(
+    analyzer: SparkAnalyzer, query: PatternQuery, keys: Collection[str], now: SourceState, before: Mapping[str, Any],
+    plan_before: str,
+) -> Changed:  # fmt: skip
+    """The cases that have rows in files that are new since a state.
+
+    Args:
+        keys: SQL of the case's keys over the input.
+    """
+    if now.rows_of is None or now.state["kind"] == "unknown":
+        return Changed(None, f"{now.unknown}: everything is matched again")
+    if now.plan != plan_before:
+        return Changed(None, "its log is made otherwise than it was: everything is matched again")
+    mode, reason, added = sources.compared(before, now.state)
+    if mode == "none":
+        return Changed(None, reason, nothing=True)
+    if mode != "added":
+        return Changed(None, f"{reason}: everything is matched again")
+    return Changed(distinct_keys(analyzer, query, keys, now.rows_of(added)), reason)
+
+
+def distinct_keys(
+    analyzer: SparkAnalyzer, query: PatternQuery, keys: Collection[str], rows: DataFrame, condition: str = ""
+) -> DataFrame:
+    """A row for each case of some rows of an input."""
+    items = ", ".join(f"({text}) AS {key_name(k)}" for k, text in enumerate(keys))
+    where = f" WHERE {condition}" if condition else ""
+    return analyzer.analyzed(f"{query.with_prefix}SELECT DISTINCT {items} FROM {{{SOURCE}}}{where}", rows)

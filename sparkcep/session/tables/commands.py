@@ -1,0 +1,151 @@
+"""Run statements about pattern tables; their results look like those of statements about indexes."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+from collections.abc import Iterator
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from sparkcep.errors import PatternIndexError
+from sparkcep.index.path import check_shared
+from sparkcep.index.snapshots import refresher
+from sparkcep.index.storage import Location, call, delete_directory
+from sparkcep.progress import activity
+from sparkcep.session.analyzer import SqlMethod
+from sparkcep.session.tables import names
+from sparkcep.session.tables.errors import busy
+from sparkcep.session.tables.refresh import Done, create, optimize, refresh
+from sparkcep.session.tables.storage import Version, list_tables, read_newest, vacuum
+from sparkcep.spark.jobs import log, tagged
+from sparkcep.spark.plan import is_remote
+from sparkcep.sql.table_statements import TableStatement
+
+#: What CREATE, REFRESH and OPTIMIZE say. `cases`: matched again, NULL: all; `rows`: of the whole table.
+MADE_SCHEMA = (
+    "name string, action string, reason string, version bigint, cases bigint, inserted bigint, withdrawn bigint, "
+    "rows bigint, seconds double"
+)
+SHOW_SCHEMA = "name string, version bigint, rows bigint, bytes bigint, refreshed timestamp, comment string"
+_DOING = {"CREATE": "Making", "REFRESH": "Refreshing", "OPTIMIZE": "Compacting"}
+
+
+def run_table_statement(spark: SparkSession, plain: SqlMethod, text: str, statement: TableStatement) -> DataFrame:
+    """Run a statement at once, as Spark runs its own commands.
+
+    Raises:
+        SparkCepError: with the place of what is at fault.
+    """
+    try:
+        return _run(spark, plain, statement)
+    except PatternIndexError as error:
+        blamed = statement.places.get(error.blame, statement.places.get("name"))
+        raise (error if blamed is None else error.located(text, blamed)) from None
+
+
+def _run(spark: SparkSession, plain: SqlMethod, s: TableStatement) -> DataFrame:
+    if s.verb == "SHOW":
+        return spark.createDataFrame(_shown(spark), SHOW_SCHEMA)
+    if s.verb == "CREATE":
+        return _created(spark, plain, s)
+    if s.verb == "DROP" and s.if_exists and call(spark, read_newest, names.locate(spark, s.name)) is None:
+        return spark.createDataFrame([], StructType([]))
+    table, version = names.newest(spark, s.name)
+    if s.verb == "DESCRIBE":
+        return spark.createDataFrame(_described(table, version, s.extended), "info_name string, info_value string")
+    with _changing(spark, table):
+        # Read again behind the lock: whoever held it may have committed.
+        table, version = names.newest(spark, s.name)
+        if s.verb == "DROP":
+            call(spark, delete_directory, names.tables_path(spark), table.uri.rpartition("/")[2])
+            names.forget(spark, version.definition.name)
+            return spark.createDataFrame([], StructType([]))
+        if s.verb == "VACUUM":
+            deleted = call(spark, vacuum, table, s.retain_hours)
+            return spark.createDataFrame([deleted], "deleted_files bigint, deleted_bytes bigint")
+        with activity(f"{_DOING[s.verb]} the pattern table {version.definition.name}") as shown:
+            if s.verb == "REFRESH":
+                done = refresh(spark, plain, table, version, s.full, shown.at)
+            else:
+                done = optimize(spark, table, version, shown.at)
+    return _made(spark, done)
+
+
+def _created(spark: SparkSession, plain: SqlMethod, s: TableStatement) -> DataFrame:
+    table = names.locate(spark, s.name)
+    name = s.name.lower()
+    if call(spark, read_newest, table) is not None:
+        if s.if_exists:
+            return spark.createDataFrame([], MADE_SCHEMA)
+        raise PatternIndexError(
+            "CEP_PATTERN_TABLE_EXISTS", f"Pattern table {name} already exists.", blame="name",
+            hint="CREATE PATTERN TABLE IF NOT EXISTS leaves it, REFRESH PATTERN TABLE brings it up to date",
+        )  # fmt: skip
+    names.forget(spark, name)
+    if spark.catalog.tableExists(name):
+        raise PatternIndexError(
+            "CEP_PATTERN_TABLE_EXISTS", f"There is a table or view {name} already, which a pattern table would hide.",
+            blame="name", hint="give the pattern table another name",
+        )  # fmt: skip
+    with _changing(spark, table), activity(f"{_DOING['CREATE']} the pattern table {name}") as shown:
+        return _made(spark, create(spark, plain, table, name, s.query, s.comment, shown.at))
+
+
+@contextlib.contextmanager
+def _changing(spark: SparkSession, table: Location) -> Iterator[None]:
+    """The only one at work on a pattern table; the tag `sparkcep-table-NAME` cancels its jobs."""
+    try:
+        with refresher(table, not is_remote(spark)), tagged(spark, f"sparkcep-table-{table.uri.rpartition('/')[2]}"):
+            check_shared(spark, table, names.tables_path(spark))
+            yield
+    except PatternIndexError as error:
+        raise busy("it holds the table's lock") if error.error_class == "CEP_INDEX_BUSY" else error from None
+
+
+def _made(spark: SparkSession, done: Done) -> DataFrame:
+    v = done.version
+    name = v.definition.name
+    names.show(spark, name)
+    log(
+        f"pattern table {name}: {done.action} ({v.reason})", table=name, action=done.action, reason=v.reason,
+        version=v.number, inserted=v.inserted, withdrawn=v.withdrawn, seconds=round(done.seconds, 3),
+    )  # fmt: skip
+    cases = None if v.cases < 0 else v.cases
+    counts = v.number, cases, v.inserted, v.withdrawn, v.rows
+    return spark.createDataFrame([(name, done.action, v.reason, *counts, round(done.seconds, 1))], MADE_SCHEMA)
+
+
+def _shown(spark: SparkSession) -> list[tuple[object, ...]]:
+    root = names.tables_path(spark)
+    found = [(name, call(spark, read_newest, root.child(name))) for name in call(spark, list_tables, root)]
+    return [(name, v.number, v.rows, _bytes(v), _moment(v), v.definition.comment) for name, v in found if v is not None]
+
+
+def _bytes(version: Version) -> int:
+    return sum(file.size for file in version.files)
+
+
+def _moment(version: Version) -> datetime.datetime:
+    return datetime.datetime.fromtimestamp(version.committed_at, datetime.UTC)
+
+
+def _described(table: Location, v: Version, extended: bool) -> list[tuple[str, str]]:
+    d = v.definition
+    rows: list[tuple[str, object]] = [
+        ("Name", d.name),
+        ("Query", d.query),
+        ("Comment", d.comment),
+        ("Case", ", ".join(d.keys) if d.keys is not None else f"everything is matched again: {d.whole}"),
+        ("Version", v.number),
+        ("Rows", v.rows),
+        ("Bytes", _bytes(v)),
+        ("Refreshed", _moment(v).strftime("%Y-%m-%d %H:%M:%S UTC")),
+        ("Last change", f"{v.action} ({v.reason}): {v.inserted} rows inserted, {v.withdrawn} withdrawn"),
+        ("Location", table.uri),
+    ]
+    if extended:
+        rows += [("Files", len(v.files)), ("Changes since version", v.begins), ("Log's end", v.log_end)]
+        rows += sorted(d.settings.items())
+    return [(name, str(value)) for name, value in rows]

@@ -1,0 +1,283 @@
+"""The rows that a pattern table's query gives now: of all cases, or of those alone whose rows can be others now."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, SparkSession, Window
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, DataType, StructType
+
+from sparkcep.errors import PatternAnalysisError, streaming_unsupported
+from sparkcep.index import sources
+from sparkcep.planner.censored import log_end_sql
+from sparkcep.planner.plan import AnyPlan
+from sparkcep.query import PREFIX, SOURCE, PatternQuery, key_column, quote, string_literal
+from sparkcep.session.analyzer import SparkAnalyzer, SqlMethod
+from sparkcep.session.indexes.choice import Pruning
+from sparkcep.session.spark_text import as_spark_reads
+from sparkcep.session.statement import Narrow, StatementExecution
+from sparkcep.session.statement_settings import statement_settings
+from sparkcep.session.tables.changes import Changed, SourceState, changed_cases, distinct_keys, key_name, source_state
+from sparkcep.session.tables.storage import CASE, CHANGE, MATCH_ID, OWN_COLUMNS, Version
+from sparkcep.session.templates import Templates
+from sparkcep.settings import Settings, getter
+from sparkcep.spark.plan import analysed, shows_plans
+from sparkcep.sql.occurrences import read_statement
+from sparkcep.sql.rewriter import InputSql
+from sparkcep.sql.statement import Statement
+from sparkcep.sql.table_query import TableQuery, changing_function, read_table_query
+
+#: Types whose values are the same case exactly where their JSON is the same.
+_CASE_TYPES = re.compile(
+    r"string|boolean|tinyint|smallint|int|bigint|decimal\(.*\)|date|timestamp|timestamp_ntz|binary"
+)
+#: Types that Delta tables do not have.
+_NOT_STORED = ("interval", "void", "time(", "null")
+#: As `to_json` writes all of a value, whatever the session's time zone.
+_JSON = {"ignoreNullFields": "false", "timeZone": "UTC", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
+#: The digest of a row's columns, for comparison.
+ROW = PREFIX + "row"
+#: A key's column behind the query's own.
+_KEY = PREFIX + "case_of_row_"
+#: Tells cases changed from the rest of a statement's relations.
+_CHANGED = PREFIX + "changed"
+
+
+@dataclass(slots=True)
+class Matching:
+    """One run of the query.
+
+    ``frame``: the query's columns, then CASE, MATCH_ID and ROW. ``columns``: of the query alone. ``keys``, ``whole``:
+    as of :class:`Definition`. ``cases``: a row for each case that was matched again, with CASE; None: all were.
+    ``state``, ``plan``, ``log_end``: as of :class:`Version`. ``nothing``: whether the log is as it was.
+    """
+
+    frame: DataFrame | None = None
+    columns: StructType = field(default_factory=StructType)
+    keys: tuple[str, ...] | None = None
+    whole: str = ""
+    cases: DataFrame | None = None
+    state: Mapping[str, Any] = field(default_factory=lambda: sources.UNKNOWN)
+    plan: str = ""
+    log_end: str = ""
+    reason: str = ""
+    nothing: bool = False
+
+
+def matched(spark: SparkSession, plain: SqlMethod, text: str, base: Version | None) -> Matching:
+    """Plan a run of the query; nothing but the log's end is computed yet.
+
+    Args:
+        base: the version that is brought up to date; None: everything is matched, whatever has changed.
+
+    Raises:
+        SparkCepError: CEP_PATTERN_TABLE_QUERY, and errors of a query that cannot run.
+    """
+    get = getter(spark)
+    read = as_spark_reads(spark, get, text)
+    own = statement_settings(spark, get)
+    templates = Templates(read)
+    statement = templates.expanded(plain, read_statement(read), own, {})
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    with templates.located():
+        return _Run(spark, plain, own, statement, base, digest).result()
+
+
+@dataclass(slots=True)
+class _Run:
+    spark: SparkSession
+    plain: SqlMethod
+    settings: Settings
+    statement: Statement
+    base: Version | None
+    digest: str
+    found: Matching = field(default_factory=Matching)
+
+    def result(self) -> Matching:
+        found = self.found
+        if self.base is None and self.statement.forms:
+            # What is wrong with the query itself comes before what a pattern table cannot keep.
+            execution, frame = self.executed(self.statement.text, replace(self.settings, column_pruning=False))
+            query = read_table_query(self.statement)
+            found.keys, found.whole = _keys(query, execution)
+        else:
+            query = read_table_query(self.statement)
+        if self.base is not None:
+            found.keys, found.whole = self.base.definition.keys, self.base.definition.whole
+        extra = () if found.keys is None or query.list_end is None else found.keys
+        execution, frame = self.executed(query.with_columns(extra, _KEY), self.settings, narrow=self.narrow)
+        self.check(execution, frame)
+        found.columns = StructType([f for f in frame.schema.fields if not f.name.startswith(PREFIX)])
+        self.check_columns()
+        if not found.reason:  # whatever has changed
+            why = found.whole or "its log is made of more than one relation"
+            found.reason = f"{why}: everything is matched again" if self.base is not None else "created"
+        if not found.nothing:
+            keys = [f"{_KEY}{k}" for k in range(len(extra))] or found.keys or ()
+            found.frame = self.identified(frame, keys)
+        return found
+
+    def check(self, execution: StatementExecution, frame: DataFrame) -> None:
+        """Refuse what has other rows each time it is read."""
+        if frame.isStreaming:
+            raise streaming_unsupported("a pattern table over it", hint="write the stream's matches to a Delta table")
+        for relation in execution.relations if shows_plans(self.spark) else ():
+            if name := changing_function(str(analysed(relation.given).toString())):
+                raise PatternAnalysisError(
+                    "CEP_PATTERN_TABLE_QUERY",
+                    f"The log is made with {name}, which gives another value each time the table is refreshed.",
+                    text=self.statement.text, position=self.statement.forms[0].relation_start,
+                    hint="put the condition into a query over the pattern table",
+                )  # fmt: skip
+
+    def check_columns(self) -> None:
+        """Refuse columns that a pattern table cannot keep."""
+        names = [f.name.casefold() for f in self.found.columns.fields]
+        for column in self.found.columns.fields:
+            type_ = column.dataType.simpleString()
+            wrong = hint = ""
+            if column.name.casefold() in (*OWN_COLUMNS, CHANGE):
+                wrong, hint = "has a name that pattern tables use themselves", "give it another one in the SELECT list"
+            elif names.count(column.name.casefold()) > 1:
+                wrong, hint = "is there twice", "name the columns in the SELECT list"
+            elif any(part in type_ for part in _NOT_STORED):
+                wrong, hint = f"is {type_.upper()}, which Delta tables do not have", "CAST it in the SELECT list"
+            if wrong:
+                raise PatternAnalysisError(
+                    "CEP_PATTERN_TABLE_QUERY", f"The column {column.name} of the query {wrong}.",
+                    text=self.statement.text, position=self.statement.forms[0].keyword.start, hint=hint,
+                )  # fmt: skip
+
+    def executed(self, text: str, own: Settings, narrow: Narrow | None = None) -> tuple[StatementExecution, DataFrame]:
+        """A text planned with the keys of the partitions that rows are of."""
+        execution = StatementExecution.of(self.spark, self.plain, read_statement(text), None, {}, own)
+        execution = replace(execution, planner=replace(execution.planner, gives_keys=True), narrow=narrow)
+        frame = execution.result()
+        _ = frame.schema
+        return execution, frame
+
+    def narrow(
+        self, analyzer: SparkAnalyzer, planned: AnyPlan, source: DataFrame, input_sql: InputSql, pruning: Pruning
+    ) -> Pruning:
+        """Leave out the cases whose rows are those that the table has."""
+        found, base = self.found, self.base
+        if found.keys is None or planned.stream is not None:
+            return pruning
+        query = planned.query
+        keys = [text for text, _ in planned.input.keys]
+        now: SourceState = source_state(analyzer, source, input_sql, source.columns)
+        found.state, found.plan = now.state, now.plan
+        changed = Changed(None, "created")
+        if base is not None:
+            changed = changed_cases(analyzer, query, keys, now, base.state, base.plan)
+        found.reason, found.nothing = changed.reason, changed.nothing
+        if query.omit_censored and query.within is not None and not found.nothing:
+            found.log_end = self.log_end(analyzer, query, source)
+        if changed.keys is None or base is None:
+            return pruning
+        cases = changed.keys
+        if base.log_end != found.log_end:
+            cases = cases.union(self.decided(analyzer, query, source, keys, base.log_end)).distinct()
+        analyzer.matched[_CHANGED] = cases
+        found.cases = cases.select(_case([F.col(key_name(k)) for k in range(len(keys))]).alias(CASE))
+        frame = source if pruning.frame is None else pruning.frame
+        same = " AND ".join(f"({text}) <=> {key_name(k)}" for k, text in enumerate(keys))
+        columns = ", ".join(map(quote, frame.columns))
+        frame = analyzer.analyzed(
+            f"{query.with_prefix}SELECT {columns} FROM {{{SOURCE}}} LEFT SEMI JOIN {{{_CHANGED}}} ON {same}", frame
+        )
+        return replace(pruning, frame=frame)
+
+    def log_end(self, analyzer: SparkAnalyzer, query: PatternQuery, source: DataFrame) -> str:
+        """The time of the log's last event, as SQL; empty where it has none."""
+        end = analyzer.analyzed(log_end_sql(query), source)
+        type_ = end.schema[0].dataType.simpleString()
+        name = quote(end.columns[0])
+        # A time of day may be there twice, where clocks are put back.
+        is_instant = type_ == "timestamp"
+        (value,) = end.selectExpr(f"unix_micros({name})" if is_instant else f"CAST({name} AS STRING)").collect()[0]
+        if value is None:
+            return ""
+        return f"timestamp_micros({value})" if is_instant else f"CAST({string_literal(value)} AS {type_})"
+
+    def decided(
+        self, analyzer: SparkAnalyzer, query: PatternQuery, source: DataFrame, keys: Sequence[str], before: str
+    ) -> DataFrame:
+        """Cases with an event whose matches are decided by the one of two ends of the log and not by the other."""
+        ends = before, self.found.log_end
+        condition = ""
+        if all(ends):
+            bound = f"(({query.order_by[0].expression}) + ({query.within}))"
+            condition = f"{bound} >= least({', '.join(ends)}) AND {bound} < greatest({', '.join(ends)})"
+        return distinct_keys(analyzer, query, keys, source, condition)
+
+    def identified(self, frame: DataFrame, keys: Sequence[str]) -> DataFrame:
+        """The query's rows with CASE and MATCH_ID.
+
+        A match is known by what it is, not by where it was found: its number in its case and the positions of its
+        events are left out, as they change with what comes before it. Rows that are the same are counted.
+        """
+        names, types = self.found.columns.names, frame.schema
+        content = [_without_position(quote(n), types[n].dataType).alias(n) for n in names if n != "match_number"]
+        case = _case([F.col(quote(key)) for key in keys]) if keys else F.lit("")
+        known_by = F.md5(F.concat(F.lit(self.digest), case, F.to_json(F.struct(*content), _JSON)))
+        own = [F.col(quote(n)) for n in names]
+        rows = frame.select(*own, case.alias(CASE), known_by.alias(MATCH_ID), row_digest(names).alias(ROW))
+        number = F.row_number().over(Window.partitionBy(MATCH_ID).orderBy(ROW))
+        again = F.md5(F.concat(MATCH_ID, number.cast("string")))
+        match_id = F.when(number == 1, F.col(MATCH_ID)).otherwise(again)
+        return rows.select(*own, CASE, match_id.alias(MATCH_ID), ROW)
+
+
+def _keys(query: TableQuery, execution: StatementExecution) -> tuple[tuple[str, ...] | None, str]:
+    """Names of the case's keys in the pattern's relation; None, and why, where cases are not looked at alone."""
+    if query.is_rule_set:
+        return None, "its query is a rule set"
+    relation = execution.relations[0]
+    asked = relation.plan.query
+    keys = tuple(name for _, name in relation.plan.input.keys)
+    if not keys:
+        return None, "its query has no PARTITION BY"
+    if asked.groups:
+        return None, "its cases are merged by GROUPS"
+    if relation.plan.engine.facts is not None:
+        return None, "its query asks about the whole log"
+    if query.renames:
+        return None, "its query renames the pattern's columns"
+    fields = execution.analyzer.analyzed(f"SELECT * FROM {relation.sql}").schema.fields
+    types: dict[str, list[str]] = {}
+    for f in fields:
+        types.setdefault(f.name.casefold(), []).append(f.dataType.simpleString())
+    if asked.hides_keys:
+        keys = tuple(key_column(k) for k in range(len(keys)))
+    own = [types.get(key.casefold(), []) for key in keys]
+    if any(len(found) != 1 for found in own):
+        return None, "a row of its query is of several partitions, or does not tell its own"
+    if other := [found[0] for found in own if not _CASE_TYPES.fullmatch(found[0])]:
+        return None, f"its PARTITION BY is of {other[0]}"
+    return keys, ""
+
+
+def row_digest(names: Sequence[str]) -> Column:
+    """A digest of all of a row's values."""
+    return F.md5(F.to_json(F.struct(*(F.col(quote(n)).alias(n) for n in names)), _JSON))
+
+
+def _case(keys: Sequence[Column]) -> Column:
+    """A case's keys as one text."""
+    return F.to_json(F.struct(*(key.alias(str(k)) for k, key in enumerate(keys))), _JSON)
+
+
+def _without_position(name: str, type_: DataType) -> Column:
+    """A column; of one that holds events, without their positions in the case."""
+    column = F.col(name)
+    if isinstance(type_, ArrayType) and isinstance(type_.elementType, StructType):
+        others = [n for n in type_.elementType.names if n != "position"]
+        if others and len(others) < len(type_.elementType.names):
+            return F.transform(column, lambda event: F.struct(*(event[n].alias(n) for n in others)))
+    return column

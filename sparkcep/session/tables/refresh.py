@@ -1,0 +1,255 @@
+"""Make a pattern table, bring it up to date, and put its files together.
+
+What a refresh finds is compared with the rows that the table has of the same cases, by MATCH_ID and by all their
+columns: those that are new are written, those that are gone are withdrawn, all others stay where they are.
+"""
+
+from __future__ import annotations
+
+import json
+import time as clock
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from sparkcep.index.files import SPARK_WRITES, data_files
+from sparkcep.index.snapshots import fault_point
+from sparkcep.index.storage import DataFile, Location, call
+from sparkcep.query import PREFIX, quote
+from sparkcep.session.analyzer import SqlMethod
+from sparkcep.session.tables.errors import changed
+from sparkcep.session.tables.matching import ROW, Matching, matched, row_digest
+from sparkcep.session.tables.reading import read_files
+from sparkcep.session.tables.storage import (
+    CASE,
+    CHANGE,
+    FOUND_AT,
+    FOUND_VERSION,
+    MATCH_ID,
+    Definition,
+    Version,
+    commit_version,
+    next_number,
+)
+from sparkcep.settings import LOG_CASE, LOG_EVENT, LOG_TIEBREAK, LOG_TIME
+from sparkcep.spark.jobs import described
+
+Progress = Callable[[str, float], None]
+#: Of a withdrawn row the file that it is in.
+_FILE = PREFIX + "file"
+_INSERT, _WITHDRAW, _KEPT = "insert", "withdraw", "kept"
+#: Files of fewer bytes are put together once there are so many of them.
+SMALL_FILE, MANY_FILES = 32 << 20, 24
+#: Settings of a session that rows may depend on.
+SETTINGS = (
+    "spark.sql.session.timeZone",
+    "spark.sql.ansi.enabled",
+    "spark.sql.caseSensitive",
+    "spark.sql.legacy.timeParserPolicy",
+    LOG_CASE.key,
+    LOG_TIME.key,
+    LOG_TIEBREAK.key,
+    LOG_EVENT.key,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What was done: the version that the table has now, and how long it took."""
+
+    version: Version
+    action: str
+    seconds: float
+
+
+def create(
+    spark: SparkSession, plain: SqlMethod, table: Location, name: str, query: str, comment: str, progress: Progress
+) -> Done:
+    """Make a pattern table from all of its log.
+
+    Raises:
+        SparkCepError: CEP_PATTERN_TABLE_QUERY and others of the query; CEP_PATTERN_TABLE_BUSY.
+    """
+    found = matched(spark, plain, query, None)
+    definition = Definition(name, query, comment, found.columns.json(), found.keys, found.whole, settings_of(spark))
+    return _Refresh(spark, table, definition, found, None, "created", progress).result()
+
+
+def refresh(
+    spark: SparkSession, plain: SqlMethod, table: Location, base: Version, full: bool, progress: Progress
+) -> Done:
+    """Bring a pattern table up to date with its log.
+
+    Args:
+        full: match everything again; settings and columns may be others than before.
+
+    Raises:
+        SparkCepError: CEP_PATTERN_TABLE_CHANGED, CEP_PATTERN_TABLE_BUSY, and errors of the query.
+    """
+    started = clock.perf_counter()
+    d = base.definition
+    now = settings_of(spark)
+    for key, value in now.items() if not full else ():
+        if d.settings.get(key) != value:
+            raise changed(f"{key} is {value or 'not set'}, and was {d.settings.get(key) or 'not set'} when it was made")
+    found = matched(spark, plain, d.query, None if full else base)
+    if full:
+        found.reason = "asked for"
+    if found.nothing:
+        return Done(replace(base, reason=found.reason, inserted=0, withdrawn=0, cases=0), "unchanged",
+                    clock.perf_counter() - started)  # fmt: skip
+    anew = _types(found.columns) != _types(StructType.fromJson(json.loads(d.columns)))
+    if anew and not full:
+        raise changed("its query gives other columns than when it was made")
+    definition = replace(d, settings=now, columns=found.columns.json(), keys=found.keys, whole=found.whole)
+    return _Refresh(spark, table, definition, found, base, "refreshed", progress, anew).result()
+
+
+def optimize(spark: SparkSession, table: Location, base: Version, progress: Progress) -> Done:
+    """Put a table's small files together; its rows and their changes stay."""
+    started = clock.perf_counter()
+    if sum(file.size < SMALL_FILE for file in base.files) < 2:
+        done = replace(base, reason="there are no small files", inserted=0, withdrawn=0, cases=0)
+        return Done(done, "unchanged", clock.perf_counter() - started)
+    found = Matching(state=base.state, plan=base.plan, log_end=base.log_end, reason="asked for")
+    return _Refresh(spark, table, base.definition, found, base, "optimized", progress).result()
+
+
+def settings_of(spark: SparkSession) -> dict[str, str]:
+    """Those of SETTINGS, as the session has them."""
+    own = {setting.key: setting.default for setting in (LOG_CASE, LOG_TIME, LOG_TIEBREAK, LOG_EVENT)}
+    return {key: str(spark.conf.get(key, own[key]) if key in own else spark.conf.get(key)) for key in SETTINGS}
+
+
+def _types(columns: StructType) -> list[tuple[str, str]]:
+    return [(f.name, f.dataType.simpleString()) for f in columns.fields]
+
+
+@dataclass(slots=True)
+class _Refresh:
+    """One version on its way to disk. ``anew``: nothing of the base is compared, its rows may have other columns."""
+
+    spark: SparkSession
+    table: Location
+    definition: Definition
+    found: Matching
+    base: Version | None
+    action: str
+    progress: Progress
+    anew: bool = False
+    started: float = field(default_factory=clock.perf_counter)
+    number: int = 0
+    batch: str = ""
+
+    def result(self) -> Done:
+        self.number = call(self.spark, next_number, self.table)
+        self.batch = f"{self.number:05d}-{uuid.uuid4().hex[:8]}"
+        cases = self.found.cases
+        if cases is not None:
+            self.progress("changed cases", 0.0)
+            cases = self.found.cases = cases.persist()
+        try:
+            return self._result(-1 if cases is None else cases.count())
+        finally:
+            if cases is not None:
+                cases.unpersist()
+
+    def _result(self, cases: int) -> Done:
+        files = () if self.base is None or self.anew else self.base.files
+        insertions: tuple[DataFile, ...] = ()
+        withdrawals: tuple[DataFile, ...] = ()
+        if self.action != "optimized" and cases != 0:
+            self.progress("matching", 0.1)
+            written = self.write(self.changes(files), CHANGE)
+            insertions, withdrawals = (
+                tuple(f for f in written if f"/{CHANGE}={kind}/" in f.path and f.rows) for kind in (_INSERT, _WITHDRAW)
+            )
+        self.progress("rows that stay", 0.8)
+        removed = self.rewritten(files, withdrawals)
+        kept = self.keep(removed, withdrawals)
+        begins = self.number if self.base is None or self.anew else self.base.begins
+        stay = tuple(f for f in files if f not in removed)
+        version = Version(
+            self.definition, self.number, begins, clock.time(), self.action, self.found.reason, self.found.state,
+            self.found.plan, self.found.log_end, cases, sum(f.rows for f in insertions),
+            sum(f.rows for f in withdrawals), tuple(f.path for f in insertions), tuple(f.path for f in withdrawals),
+            (*stay, *kept, *insertions),
+        )  # fmt: skip
+        self.progress("commit", 0.95)
+        call(
+            self.spark,
+            commit_version,
+            self.table,
+            version,
+            (*kept, *insertions),
+            removed,
+            self.definition.schema().json(),
+        )
+        self.progress("done", 1.0)
+        return Done(version, self.action, clock.perf_counter() - self.started)
+
+    # -- rows ----------------------------------------------------------------------------------------------------------
+
+    def changes(self, files: Sequence[DataFile]) -> DataFrame:
+        """Rows of this version that are new, and rows of the one before that are withdrawn."""
+        assert self.found.frame is not None
+        names = self.definition.schema().names
+        found = self.found.frame.withColumns(
+            {FOUND_VERSION: F.lit(self.number).cast("bigint"), FOUND_AT: F.current_timestamp()}
+        )
+        if not files:
+            nowhere = F.lit(None).cast("string").alias(_FILE)
+            return found.select(*map(quote, names), nowhere, F.lit(_INSERT).alias(CHANGE))
+        rows = read_files(self.spark, self.table, files, self.definition.schema(), path=_FILE)
+        if self.found.cases is not None:
+            rows = rows.join(self.found.cases, CASE, "left_semi")
+        rows = rows.withColumns(
+            {ROW: row_digest(self.found.columns.names), FOUND_VERSION: F.lit(self.number).cast("bigint"),
+             FOUND_AT: F.current_timestamp()}
+        )  # fmt: skip
+        old, new = rows.alias("old"), found.withColumn(_FILE, F.lit(None).cast("string")).alias("new")
+        joined = old.join(new, F.col(f"old.{MATCH_ID}") == F.col(f"new.{MATCH_ID}"), "full")
+        joined = joined.where(~F.col(f"old.{ROW}").eqNullSafe(F.col(f"new.{ROW}")))
+
+        def row(side: str, change: str) -> Column:
+            columns = [F.col(f"{side}.{quote(n)}").alias(n) for n in (*names, _FILE)]
+            whole = F.struct(*columns, F.lit(change).alias(CHANGE))
+            return F.when(F.col(f"{side}.{MATCH_ID}").isNotNull(), whole)
+
+        both = F.array(row("old", _WITHDRAW), row("new", _INSERT))
+        return joined.select(F.inline(F.array_compact(both)))
+
+    def write(self, frame: DataFrame, *parted: str) -> tuple[DataFile, ...]:
+        """Write rows into this version's directory; gives its files."""
+        fault_point("before write")
+        with described(self.spark, f"{self.definition.name}: {self.action}"):
+            writer = frame.write.mode("append").option("compression", "zstd").options(**SPARK_WRITES)
+            (writer.partitionBy(*parted) if parted else writer).parquet(self.table.child("data", self.batch).spark)
+        return call(self.spark, data_files, self.table, self.batch)
+
+    def rewritten(self, files: Sequence[DataFile], withdrawals: Sequence[DataFile]) -> tuple[DataFile, ...]:
+        """Files whose rows are written again: those that lose some, and small ones where they are many."""
+        paths: set[str] = set()
+        if withdrawals:
+            lost = read_files(self.spark, self.table, withdrawals, None).select(_FILE).distinct().collect()
+            paths = {row[0] for row in lost}
+        small = [f for f in files if f.size < SMALL_FILE]
+        if len(small) >= (2 if self.action == "optimized" else MANY_FILES):
+            paths |= {f.path for f in small}
+        return tuple(f for f in files if f.path in paths)
+
+    def keep(self, removed: Sequence[DataFile], withdrawals: Sequence[DataFile]) -> tuple[DataFile, ...]:
+        """Write the rows that stay of files that are written again."""
+        if not removed:
+            return ()
+        rows = read_files(self.spark, self.table, removed, self.definition.schema())
+        if withdrawals:
+            gone = read_files(self.spark, self.table, withdrawals, None).select(MATCH_ID)
+            rows = rows.join(gone, MATCH_ID, "left_anti").select(*map(quote, self.definition.schema().names))
+        rows = rows.coalesce(max(1, round(sum(f.size for f in removed) / SMALL_FILE)))
+        written = self.write(rows.withColumn(CHANGE, F.lit(_KEPT)), CHANGE)
+        return tuple(f for f in written if f"/{CHANGE}={_KEPT}/" in f.path and f.rows)

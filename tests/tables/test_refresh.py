@@ -1,0 +1,128 @@
+"""A pattern table holds what its query gives over its log as it is, and its changes lead there, whatever happens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+from pyspark.sql import SparkSession
+
+from sparkcep.index import snapshots
+
+from ..conftest import IS_CONNECT, drawn
+from .world import QUERIES, World
+
+pytestmark = pytest.mark.skipif(IS_CONNECT, reason="test_connect.py has the tests for Connect")
+#: Queries that differ in how their cases are found.
+SHORT = ("kleene", "absent", "by_case", "clause")
+
+
+@pytest.fixture
+def world(spark: SparkSession, tmp_path: Path, request: pytest.FixtureRequest) -> World:
+    made = World(spark, tmp_path / "log", Random(getattr(request, "param", 0)))
+    made.begin(40)
+    return made
+
+
+@pytest.fixture
+def faults() -> Iterator[list[str]]:
+    """Steps at which a refresh ends, as if its process were killed: nothing cleans up behind it."""
+    steps: list[str] = []
+
+    def fault(step: str) -> None:
+        if step in steps:
+            raise KeyboardInterrupt
+
+    snapshots.on_fault_point(fault)
+    yield steps
+    snapshots.on_fault_point(lambda _: None)
+
+
+def refresh(world: World, name: str) -> dict[str, object]:
+    return world.spark.sql(f"REFRESH PATTERN TABLE pt_{name}").collect()[0].asDict()
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[] if n in SHORT else pytest.mark.full) for n in QUERIES])
+def test_equals_a_full_run(world: World, name: str) -> None:
+    world.create(name, f"pt_{name}")
+    assert world.difference(name, f"pt_{name}") == ""
+    for _ in range(3):
+        world.batch()
+        refresh(world, name)
+        assert world.difference(name, f"pt_{name}") == ""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("world", drawn(range(100, 140)), indirect=True)
+def test_equals_full_runs_of_every_query(world: World) -> None:
+    for name in QUERIES:
+        world.create(name, f"pt_{name}")
+    for _ in range(6):
+        world.batch()
+        for name in QUERIES:
+            refresh(world, name)
+            assert world.difference(name, f"pt_{name}") == "", world.batches
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("step", ["before write", "before commit", "after commit"])
+def test_a_crash_loses_nothing(world: World, faults: list[str], step: str) -> None:
+    """The old version stays, or the new one is whole; the next refresh completes."""
+    name, table = "chosen", "pt_chosen"
+    faults.append(step)
+    with pytest.raises(KeyboardInterrupt):
+        world.create(name, table)
+    faults.clear()
+    if step != "after commit":
+        world.create(name, table)
+    assert world.difference(name, table) == ""
+    before = world.spark.sql(f"SELECT * FROM {table}").count()
+    world.batch(30)
+    faults.append(step)
+    with pytest.raises(KeyboardInterrupt):
+        refresh(world, name)
+    faults.clear()
+    if step == "after commit":
+        assert world.difference(name, table) == ""
+    else:
+        assert world.spark.sql(f"SELECT * FROM {table}").count() == before
+    refresh(world, name)
+    assert world.difference(name, table) == ""
+    world.spark.sql(f"VACUUM PATTERN TABLE {table} RETAIN 0 HOURS").collect()
+    world.batch(30)
+    refresh(world, name)
+    assert world.spark.sql(f"SELECT * FROM {table}").count() > before
+
+
+def test_what_is_read_stays_while_it_is_refreshed(world: World) -> None:
+    world.create("chosen", "pt_chosen")
+    reader = world.spark.sql("SELECT * FROM pt_chosen")
+    before = sorted(map(str, reader.collect()))
+    for file in world.folder.glob("*.parquet"):
+        file.unlink()
+    world.batch(5)
+    done = refresh(world, "chosen")
+    assert (done["withdrawn"], done["reason"]) == (
+        len(before), "1 files of the source are gone or have changed: everything is matched again",
+    )  # fmt: skip
+    assert sorted(map(str, reader.collect())) == before
+    assert world.spark.sql("SELECT * FROM pt_chosen").count() == done["rows"]
+    refreshed = world.spark.sql("SELECT * FROM pattern_table_changes('pt_chosen', from => 1)").collect()
+    assert [row.change for row in refreshed].count("withdraw") == len(before)
+
+
+@pytest.mark.full
+def test_files_stay_few(world: World) -> None:
+    world.create("every_match", "pt_every_match")
+    sizes = []
+    for _ in range(30):
+        world.batch(4)
+        refresh(world, "every_match")
+        extended = world.spark.sql("DESCRIBE PATTERN TABLE EXTENDED pt_every_match").collect()
+        sizes.append(int(next(row[1] for row in extended if row[0] == "Files")))
+    assert max(sizes) <= 25, sizes
+    assert world.difference("every_match", "pt_every_match") == ""
+    assert world.spark.sql("OPTIMIZE PATTERN TABLE pt_every_match").collect()[0].action == "optimized"
+    assert world.difference("every_match", "pt_every_match") == ""

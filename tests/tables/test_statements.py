@@ -1,0 +1,166 @@
+"""Statements about pattern tables: what they answer, and what they refuse."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+from pyspark.sql import SparkSession
+
+import sparkcep
+from sparkcep import SparkCepError
+from sparkcep.index.snapshots import refresher
+from sparkcep.session.tables.names import locate
+
+from ..conftest import IS_CONNECT
+from .world import World
+
+pytestmark = pytest.mark.skipif(IS_CONNECT, reason="test_connect.py has the tests for Connect")
+NEW = "CREATE PATTERN TABLE x AS"
+QUERY = "FROM ts_log PARTITION BY u ORDER BY ts, i EVENT TYPE e PATTERN SEQ(A x, B y) MATCHES NON OVERLAPPING"
+
+
+@pytest.fixture(scope="module")
+def world(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    made = World(spark, tmp_path_factory.mktemp("log"), Random(5), "ts_log")
+    made.begin(40)
+    spark.sql(f"CREATE PATTERN TABLE kept COMMENT 'what was kept' AS {QUERY};").collect()
+    yield made
+    spark.sql("DROP PATTERN TABLE IF EXISTS kept")
+
+
+@pytest.mark.parametrize(
+    ("statement", "error"),
+    [
+        ("CREATE PATTERN TABLE", "CEP_SYNTAX_ERROR] the pattern table's name is expected"),
+        ("CREATE PATTERN TABLE x", "CEP_SYNTAX_ERROR] AS is expected"),
+        ("CREATE PATTERN TABLE x AS", "CEP_SYNTAX_ERROR] a query with a pattern is expected"),
+        ("REFRESH PATTERN TABLE kept ALL", "CEP_SYNTAX_ERROR] the statement should end here, not ALL"),
+        ("VACUUM PATTERN TABLE kept RETAIN x HOURS", "CEP_SYNTAX_ERROR] a number of hours is expected"),
+        (f"CREATE PATTERN TABLE KEPT AS {QUERY}", "CEP_PATTERN_TABLE_EXISTS] Pattern table kept already exists"),
+        (f"CREATE PATTERN TABLE ts_log AS {QUERY}", "There is a table or view ts_log already"),
+        (f"CREATE PATTERN TABLE `a b` AS {QUERY}", "CEP_INDEX_NAME] 'a b' cannot name a pattern"),
+        ("REFRESH PATTERN TABLE kep", "CEP_PATTERN_TABLE_NOT_FOUND] There is no pattern table kep"),
+        ("DROP PATTERN TABLE other", "CEP_PATTERN_TABLE_NOT_FOUND] There is no pattern table other"),
+        (f"{NEW} SELECT 1", "CEP_PATTERN_TABLE_QUERY] The query of a pattern table has one pattern"),
+        (f"{NEW} {QUERY} UNION ALL {QUERY}", "has one pattern, not 2"),
+        (f"{NEW} SELECT count(*) FROM ({QUERY}) GROUP BY u", "GROUP behind the pattern needs more"),
+        (f"{NEW} SELECT DISTINCT u FROM ({QUERY})", "DISTINCT makes one row of several matches"),
+        (f"{NEW} SELECT 1 AS x FROM ({QUERY}) a, ts_log", "TABLE_QUERY] , behind the pattern needs"),
+        (f"{NEW} SELECT u FROM ({QUERY}) WHERE u IN (SELECT u FROM ts_log)", "( behind the pattern"),
+        (f"{NEW} SELECT row_number() OVER (ORDER BY u) FROM ({QUERY})", "OVER in its SELECT list"),
+        (f"{NEW} SELECT current_timestamp, u FROM ({QUERY})", "current_timestamp gives another value"),
+        (f"{NEW} {QUERY} WHERE x.i = rand()", "rand gives another value each time"),
+        (f"{NEW} SELECT u AS match_id FROM ({QUERY})", "has a name that pattern tables use themselves"),
+        (f"{NEW} SELECT INTERVAL 1 DAY AS w FROM ({QUERY})", "is INTERVAL DAY, which Delta tables do"),
+        ("SELECT * FROM pattern_table_changes('other')", "There is no pattern table other"),
+        ("SELECT * FROM pattern_table_changes('kept', from => 7)", "versions 7 to 0; there are 0 to 0"),
+        ("SELECT * FROM pattern_table_changes('kept', 'x')", "The version is 'x'; it must be a whole number"),
+    ],
+)  # fmt: skip
+def test_refused(world: World, statement: str, error: str) -> None:
+    with pytest.raises(SparkCepError) as raised:
+        world.spark.sql(statement)
+    assert error in str(raised.value)
+    assert "Line 1, column" in str(raised.value)
+
+
+def test_a_log_that_is_another_one_each_time_is_refused(world: World) -> None:
+    world.spark.sql("CREATE OR REPLACE TEMPORARY VIEW ts_new AS SELECT * FROM ts_log WHERE ts < current_timestamp()")
+    with pytest.raises(SparkCepError, match="The log is made with current_timestamp"):
+        world.spark.sql(f"{NEW} {QUERY.replace('ts_log', 'ts_new')}")
+
+
+def test_shown(world: World) -> None:
+    (shown,) = world.spark.sql("SHOW PATTERN TABLES").collect()
+    assert (shown.name, shown.version, shown.comment) == ("kept", 0, "what was kept")
+    described = dict(world.spark.sql("DESCRIBE PATTERN TABLE kept").collect())
+    assert described["Query"] == QUERY
+    assert described["Case"] == "u"
+    assert world.spark.sql(f"CREATE PATTERN TABLE IF NOT EXISTS kept AS {QUERY}").collect() == []
+
+
+def test_of_other_sessions(world: World) -> None:
+    """It has no table in a catalog, but is known by its name wherever its path is."""
+    other = world.spark.newSession()
+    other.conf.set("spark.sparkcep.index.path", world.spark.conf.get("spark.sparkcep.index.path"))
+    count = "SELECT count(*) FROM kept k JOIN kept USING (match_id)"
+    assert other.sql(count).collect() == world.spark.sql(count).collect()
+    world.spark.sql(f"CREATE PATTERN TABLE later AS {QUERY}")
+    pattern = "FROM later PARTITION BY u ORDER BY start_time EVENT TYPE u PATTERN SEQ(u1 a)"
+    assert other.sql(pattern).count() == other.sql("SELECT * FROM LATER WHERE u = 'u1'").count()
+    world.spark.sql("DROP PATTERN TABLE later")
+    with pytest.raises(Exception, match="TABLE_OR_VIEW_NOT_FOUND"):
+        other.sql("SELECT * FROM later")
+
+
+def test_one_refresher(world: World) -> None:
+    with refresher(locate(world.spark, "kept")), pytest.raises(SparkCepError, match="CEP_PATTERN_TABLE_BUSY"):
+        world.spark.sql("REFRESH PATTERN TABLE kept")
+
+
+def test_a_setting_that_has_changed(world: World) -> None:
+    spark = world.spark
+    spark.sql(f"CREATE PATTERN TABLE zoned AS SELECT u, CAST(end_time AS STRING) AS at FROM ({QUERY})")
+    zone = spark.conf.get("spark.sql.session.timeZone")
+    spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+    try:
+        with pytest.raises(
+            SparkCepError, match=r"timeZone is Asia/Tokyo, and was UTC when it was made.*\n(.*\n)*.*FULL"
+        ):
+            spark.sql("REFRESH PATTERN TABLE zoned")
+        done = spark.sql("REFRESH PATTERN TABLE zoned FULL").collect()[0]
+        assert 0 < done.inserted == done.withdrawn == done.rows
+        assert spark.sql("REFRESH PATTERN TABLE zoned").collect()[0].action == "unchanged"
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", zone or "UTC")
+        spark.sql("DROP PATTERN TABLE zoned")
+
+
+def test_a_query_with_other_columns(world: World) -> None:
+    """`SELECT *` of a log that has a column more."""
+    spark = world.spark
+    spark.sql("CREATE OR REPLACE TEMPORARY VIEW ts_wide AS SELECT * FROM ts_log")
+    clause = (
+        "ts_wide MATCH_RECOGNIZE (PARTITION BY u ORDER BY ts, i ALL ROWS PER MATCH PATTERN (A B) DEFINE A AS e = 'A')"
+    )
+    spark.sql(f"CREATE PATTERN TABLE wide AS SELECT * FROM {clause}")
+    spark.sql("CREATE OR REPLACE TEMPORARY VIEW ts_wide AS SELECT *, i + 1 AS j FROM ts_log")
+    with pytest.raises(SparkCepError, match=r"CEP_PATTERN_TABLE_CHANGED.*other columns than when it was made"):
+        spark.sql("REFRESH PATTERN TABLE wide")
+    spark.sql("REFRESH PATTERN TABLE wide FULL")
+    assert "j" in spark.sql("SELECT * FROM wide").columns
+    assert spark.sql("SELECT * FROM pattern_table_changes('wide')").count() == spark.sql("SELECT * FROM wide").count()
+    spark.sql("DROP PATTERN TABLE wide")
+
+
+def test_other_readers(world: World) -> None:
+    """Any reader of Delta has the rows."""
+    from deltalake import DeltaTable
+
+    table = DeltaTable(locate(world.spark, "kept").delta)
+    assert table.metadata().description == "what was kept"
+    assert table.to_pyarrow_table().num_rows == world.spark.sql("SELECT * FROM kept").count()
+
+
+def test_without_patching(world: World) -> None:
+    with contextlib.ExitStack() as stack:
+        sparkcep.disable()
+        stack.callback(sparkcep.enable)
+        assert sparkcep.sql(world.spark, "REFRESH PATTERN TABLE kept").collect()[0].action == "unchanged"
+
+
+def test_rule_sets_are_matched_as_a_whole(world: World, tmp_path: Path) -> None:
+    (tmp_path / "ab.sql").write_text("PATTERN SEQ(A x, B y) WITHIN 5 SECONDS")
+    query = f"SELECT * FROM pattern_rules(TABLE(ts_log) PARTITION BY u ORDER BY (ts, i), '{tmp_path}', e)"
+    world.spark.sql(f"CREATE PATTERN TABLE alerts AS {query}")
+    world.batch(20)
+    done = world.spark.sql("REFRESH PATTERN TABLE alerts").collect()[0]
+    assert done.reason == "its query is a rule set: everything is matched again"
+    columns = world.spark.sql(query).columns
+    kept = world.spark.sql("SELECT * FROM alerts").select(*columns)
+    assert sorted(map(str, kept.collect())) == sorted(map(str, world.spark.sql(query).collect()))
+    world.spark.sql("DROP PATTERN TABLE alerts")
