@@ -29,9 +29,11 @@ class CommandReader:
         self.options: dict[str, str] = {}
 
     def peek(self, ahead: int = 0) -> Token | None:
+        """A token that comes next; None behind the last."""
         return self.tokens[self.at + ahead] if self.at + ahead < len(self.tokens) else None
 
     def is_word(self, word: str, ahead: int = 0) -> bool:
+        """Whether a word comes next."""
         token = self.peek(ahead)
         return token is not None and token.upper == word
 
@@ -43,10 +45,12 @@ class CommandReader:
         return False
 
     def expect(self, word: str) -> None:
+        """Step over a word, which must come next."""
         if not self.take(word):
             raise self.error(f"{word} is expected")
 
     def error(self, what: str, position: int | None = None) -> PatternParseError:
+        """CEP_SYNTAX_ERROR with what comes next and the form of the statement; the caller raises it."""
         token = self.peek()
         if position is None:
             position = token.start if token else len(self.text.rstrip())
@@ -56,6 +60,7 @@ class CommandReader:
         )
 
     def name(self, what: str) -> str:
+        """A name; ``what`` it is of."""
         token = self.peek()
         if token is None or token.kind not in ("word", "quoted"):
             raise self.error(f"{what} is expected")
@@ -63,6 +68,7 @@ class CommandReader:
         return token.text
 
     def place(self, *keys: str) -> None:
+        """Note the place of what comes next."""
         token = self.peek()
         for key in keys:
             self.places[key] = token.start if token else len(self.text.rstrip())
@@ -90,6 +96,7 @@ class CommandReader:
             raise self.error("the statement should end here")
 
     def read_options(self) -> None:
+        """`(option = value, ...)`."""
         self.expect("(")
         while True:
             token = self.peek()
@@ -107,6 +114,7 @@ class CommandReader:
                 raise self.error("a comma or ) is expected")
 
     def value(self) -> str:
+        """The value of an option."""
         token = self.peek()
         if token is None or token.kind not in ("string", "number", "word"):
             raise self.error("a string or a number is expected")
