@@ -10,7 +10,7 @@ from sparkcep.sql.lexicon import Token, tokenize
 
 _VERBS = frozenset("CREATE REFRESH OPTIMIZE SHOW DESCRIBE DESC DROP VACUUM".split())
 _GRAMMAR = {
-    "CREATE": "CREATE PATTERN TABLE [IF NOT EXISTS] name [COMMENT '...'] AS query",
+    "CREATE": "CREATE [OR REFRESH | OR REPLACE] PATTERN TABLE [IF NOT EXISTS] name [COMMENT '...'] AS query",
     "REFRESH": "REFRESH PATTERN TABLE name [FULL]",
     "OPTIMIZE": "OPTIMIZE PATTERN TABLE name",
     "SHOW": "SHOW PATTERN TABLES",
@@ -22,11 +22,13 @@ _GRAMMAR = {
 
 @dataclass(slots=True)
 class TableStatement:
-    """A statement as read. ``query``: the text behind AS. ``places``: character offsets of what an error may blame."""
+    """A statement as read. ``query``: the text behind AS; ``existing``: what becomes of a table that is there: REFRESH,
+    REPLACE, or empty. ``places``: character offsets of what an error may blame."""
 
     verb: str
     name: str = ""
     query: str = ""
+    existing: str = ""
     comment: str = ""
     full: bool = False
     extended: bool = False
@@ -52,15 +54,19 @@ def read_table_statement(text: str) -> TableStatement | None:
         tokens = tokenize(text)
     except PatternParseError:
         return None  # Spark says better what is wrong with a statement that may be its own
-    if len(tokens) < 3 or tokens[0].upper not in _VERBS or tokens[1].upper != "PATTERN":
+    words = [token.upper for token in tokens[:5]]
+    existing = words[2] if words[:2] == ["CREATE", "OR"] and words[2] in ("REFRESH", "REPLACE") else ""
+    at = 3 if existing else 1
+    if not words or words[0] not in _VERBS or words[at : at + 1] != ["PATTERN"]:
         return None
-    return _Reader(text, tokens).statement() if tokens[2].upper in ("TABLE", "TABLES") else None
+    return _Reader(text, tokens, existing).statement() if words[at + 1 : at + 2] in (["TABLE"], ["TABLES"]) else None
 
 
 class _Reader(CommandReader):
-    def __init__(self, text: str, tokens: tuple[Token, ...]) -> None:
+    def __init__(self, text: str, tokens: tuple[Token, ...], existing: str) -> None:
         super().__init__(text, tokens, _GRAMMAR)
-        self.out = TableStatement(self.verb, places=self.places)
+        self.at = 4 if existing else 2
+        self.out = TableStatement(self.verb, existing=existing, places=self.places)
 
     def statement(self) -> TableStatement:
         self.expect("TABLES" if self.verb == "SHOW" else "TABLE")
@@ -74,7 +80,7 @@ class _Reader(CommandReader):
         self.out.name = self.name("the pattern table's name")
 
     def read_create(self) -> None:
-        self.out.if_exists = self.take("IF", "NOT", "EXISTS")
+        self.out.if_exists = not self.out.existing and self.take("IF", "NOT", "EXISTS")
         self.table_name()
         if self.take("COMMENT"):
             token = self.peek()

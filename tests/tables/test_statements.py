@@ -164,3 +164,18 @@ def test_rule_sets_are_matched_as_a_whole(world: World, tmp_path: Path) -> None:
     kept = world.spark.sql("SELECT * FROM alerts").select(*columns)
     assert sorted(map(str, kept.collect())) == sorted(map(str, world.spark.sql(query).collect()))
     world.spark.sql("DROP PATTERN TABLE alerts")
+
+
+def test_create_or(world: World) -> None:
+    """As a program says that does not know whether it is there."""
+    spark = world.spark
+    actions = [spark.sql(f"CREATE OR REFRESH PATTERN TABLE os AS {QUERY}").collect()[0].action for _ in range(2)]
+    assert actions == ["created", "unchanged"]
+    other = QUERY.replace("(A x, B y)", "(B x, A y)")
+    with pytest.raises(SparkCepError, match=r"CEP_PATTERN_TABLE_CHANGED.* its query is another one(.|\n)*OR REPLACE"):
+        spark.sql(f"CREATE OR REFRESH PATTERN TABLE os AS {other}")
+    done = spark.sql(f"CREATE OR REPLACE PATTERN TABLE os AS {other}").collect()[0]
+    assert (done.action, done.version, done.inserted, done.withdrawn) == ("created", 1, done.rows, 0)
+    assert spark.sql("SELECT * FROM os").count() == spark.sql(other).count()
+    assert spark.sql("SELECT * FROM pattern_table_changes('os')").count() == done.rows
+    spark.sql("DROP PATTERN TABLE os")

@@ -16,7 +16,7 @@ from sparkcep.index.storage import Location, call, delete_directory
 from sparkcep.progress import activity
 from sparkcep.session.analyzer import SqlMethod
 from sparkcep.session.tables import names
-from sparkcep.session.tables.errors import busy
+from sparkcep.session.tables.errors import busy, changed
 from sparkcep.session.tables.refresh import Done, create, optimize, refresh
 from sparkcep.session.tables.storage import Version, list_tables, read_newest, vacuum
 from sparkcep.spark.jobs import log, tagged
@@ -74,23 +74,31 @@ def _run(spark: SparkSession, plain: SqlMethod, s: TableStatement) -> DataFrame:
 
 
 def _created(spark: SparkSession, plain: SqlMethod, s: TableStatement) -> DataFrame:
-    table = names.locate(spark, s.name)
-    name = s.name.lower()
-    if call(spark, read_newest, table) is not None:
+    table, name = names.locate(spark, s.name), s.name.lower()
+    there = call(spark, read_newest, table)
+    if there is not None and not s.existing:
         if s.if_exists:
             return spark.createDataFrame([], MADE_SCHEMA)
         raise PatternIndexError(
             "CEP_PATTERN_TABLE_EXISTS", f"Pattern table {name} already exists.", blame="name",
-            hint="CREATE PATTERN TABLE IF NOT EXISTS leaves it, REFRESH PATTERN TABLE brings it up to date",
+            hint="CREATE OR REFRESH PATTERN TABLE brings it up to date, CREATE OR REPLACE makes it anew",
         )  # fmt: skip
-    names.forget(spark, name)
-    if spark.catalog.tableExists(name):
-        raise PatternIndexError(
-            "CEP_PATTERN_TABLE_EXISTS", f"There is a table or view {name} already, which a pattern table would hide.",
-            blame="name", hint="give the pattern table another name",
-        )  # fmt: skip
-    with _changing(spark, table), activity(f"{_DOING['CREATE']} the pattern table {name}") as shown:
-        return _made(spark, create(spark, plain, table, name, s.query, s.comment, shown.at))
+    if there is None:
+        names.forget(spark, name)
+        if spark.catalog.tableExists(name):
+            raise PatternIndexError(
+                "CEP_PATTERN_TABLE_EXISTS",
+                f"There is a table or view {name} already, which a pattern table would hide.", blame="name",
+                hint="give the pattern table another name",
+            )  # fmt: skip
+    label = f"{_DOING['CREATE' if there is None else 'REFRESH']} the pattern table {name}"
+    with _changing(spark, table), activity(label) as shown:
+        base = call(spark, read_newest, table)
+        if base is not None and s.existing == "REFRESH":
+            if base.definition.query != s.query:
+                raise changed("its query is another one", "CREATE OR REPLACE PATTERN TABLE makes it anew")
+            return _made(spark, refresh(spark, plain, table, base, False, shown.at))
+        return _made(spark, create(spark, plain, table, name, s.query, s.comment, base, shown.at))
 
 
 @contextlib.contextmanager

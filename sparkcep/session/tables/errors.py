@@ -18,9 +18,9 @@ def changed_by_others(operation: str) -> PatternIndexError:
     return changed(f"another program has changed its rows ({operation})")
 
 
-def changed(what: str) -> PatternIndexError:
+def changed(what: str, hint: str = "REFRESH PATTERN TABLE ... FULL makes it anew") -> PatternIndexError:
     """CEP_PATTERN_TABLE_CHANGED. ``what``: differs, as a clause."""
     return PatternIndexError(
         "CEP_PATTERN_TABLE_CHANGED", f"The pattern table cannot be brought up to date: {what}.", blame="name",
-        hint="REFRESH PATTERN TABLE ... FULL makes it anew",
+        hint=hint,
     )  # fmt: skip

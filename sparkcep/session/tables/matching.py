@@ -22,7 +22,7 @@ from sparkcep.session.indexes.choice import Pruning
 from sparkcep.session.spark_text import as_spark_reads
 from sparkcep.session.statement import Narrow, StatementExecution
 from sparkcep.session.statement_settings import statement_settings
-from sparkcep.session.tables.changes import Changed, SourceState, changed_cases, distinct_keys, key_name, source_state
+from sparkcep.session.tables.changes import Changed, SourceState, changed_cases, distinct_keys, source_state
 from sparkcep.session.tables.storage import CASE, CHANGE, MATCH_ID, OWN_COLUMNS, Version
 from sparkcep.session.templates import Templates
 from sparkcep.settings import Settings, getter
@@ -36,6 +36,8 @@ from sparkcep.sql.table_query import TableQuery, changing_function, read_table_q
 _CASE_TYPES = re.compile(
     r"string|boolean|tinyint|smallint|int|bigint|decimal\(.*\)|date|timestamp|timestamp_ntz|binary"
 )
+#: So many cases are sent to all executors.
+BROADCAST_CASES = 1_000_000
 #: Types that Delta tables do not have.
 _NOT_STORED = ("interval", "void", "time(", "null")
 #: As `to_json` writes all of a value, whatever the session's time zone.
@@ -53,8 +55,9 @@ class Matching:
     """One run of the query.
 
     ``frame``: the query's columns, then CASE, MATCH_ID and ROW. ``columns``: of the query alone. ``keys``, ``whole``:
-    as of :class:`Definition`. ``cases``: a row for each case that was matched again, with CASE; None: all were.
-    ``state``, ``plan``, ``log_end``: as of :class:`Version`. ``nothing``: whether the log is as it was.
+    as of :class:`Definition`. ``cases``: a row for each case that is matched again, with its keys, in memory until
+    :meth:`release`; None: all are. ``count``: how many. ``state``, ``plan``, ``log_end``: as of :class:`Version`.
+    ``nothing``: whether the log is as it was.
     """
 
     frame: DataFrame | None = None
@@ -67,6 +70,19 @@ class Matching:
     log_end: str = ""
     reason: str = ""
     nothing: bool = False
+    count: int = -1
+
+    def of_cases(self, rows: DataFrame) -> DataFrame:
+        """Those of a table's rows that are of the cases that are matched again."""
+        if self.cases is None:
+            return rows
+        own = self.cases.select(_case([F.col(name) for name in self.cases.columns]).alias(CASE))
+        return rows.join(F.broadcast(own) if self.count <= BROADCAST_CASES else own, CASE, "left_semi")
+
+    def release(self) -> None:
+        """Forget the cases."""
+        if self.cases is not None:
+            self.cases.unpersist()
 
 
 def matched(spark: SparkSession, plain: SqlMethod, text: str, base: Version | None) -> Matching:
@@ -183,10 +199,16 @@ class _Run:
         cases = changed.keys
         if base.log_end != found.log_end:
             cases = cases.union(self.decided(analyzer, query, source, keys, base.log_end)).distinct()
-        analyzer.matched[_CHANGED] = cases
-        found.cases = cases.select(_case([F.col(key_name(k)) for k in range(len(keys))]).alias(CASE))
+        found.cases = cases = cases.persist()
+        names = cases.columns
+        counts = "count(*)", f"count_if({' OR '.join(f'{name} IS NULL' for name in names)})"
+        found.count, nulls = cases.selectExpr(*counts).collect()[0]
+        # Spark, which does not know how few they are, would sort the log by its cases.
+        analyzer.matched[_CHANGED] = F.broadcast(cases) if found.count <= BROADCAST_CASES else cases
         frame = source if pruning.frame is None else pruning.frame
-        same = " AND ".join(f"({text}) <=> {key_name(k)}" for k, text in enumerate(keys))
+        # Keys are looked up in half the time where none of them is NULL.
+        equals = "<=>" if nulls else "="
+        same = " AND ".join(f"({text}) {equals} {name}" for text, name in zip(keys, names, strict=True))
         columns = ", ".join(map(quote, frame.columns))
         frame = analyzer.analyzed(
             f"{query.with_prefix}SELECT {columns} FROM {{{SOURCE}}} LEFT SEMI JOIN {{{_CHANGED}}} ON {same}", frame

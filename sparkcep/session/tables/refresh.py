@@ -25,7 +25,6 @@ from sparkcep.session.tables.errors import changed
 from sparkcep.session.tables.matching import ROW, Matching, matched, row_digest
 from sparkcep.session.tables.reading import read_files
 from sparkcep.session.tables.storage import (
-    CASE,
     CHANGE,
     FOUND_AT,
     FOUND_VERSION,
@@ -67,16 +66,20 @@ class Done:
 
 
 def create(
-    spark: SparkSession, plain: SqlMethod, table: Location, name: str, query: str, comment: str, progress: Progress
-) -> Done:
+    spark: SparkSession, plain: SqlMethod, table: Location, name: str, query: str, comment: str, base: Version | None,
+    progress: Progress,
+) -> Done:  # fmt: skip
     """Make a pattern table from all of its log.
+
+    Args:
+        base: a version of another query, whose place it takes.
 
     Raises:
         SparkCepError: CEP_PATTERN_TABLE_QUERY and others of the query; CEP_PATTERN_TABLE_BUSY.
     """
     found = matched(spark, plain, query, None)
     definition = Definition(name, query, comment, found.columns.json(), found.keys, found.whole, settings_of(spark))
-    return _Refresh(spark, table, definition, found, None, "created", progress).result()
+    return _Refresh(spark, table, definition, found, base, "created", progress, anew=True).result()
 
 
 def refresh(
@@ -148,15 +151,10 @@ class _Refresh:
     def result(self) -> Done:
         self.number = call(self.spark, next_number, self.table)
         self.batch = f"{self.number:05d}-{uuid.uuid4().hex[:8]}"
-        cases = self.found.cases
-        if cases is not None:
-            self.progress("changed cases", 0.0)
-            cases = self.found.cases = cases.persist()
         try:
-            return self._result(-1 if cases is None else cases.count())
+            return self._result(self.found.count)
         finally:
-            if cases is not None:
-                cases.unpersist()
+            self.found.release()
 
     def _result(self, cases: int) -> Done:
         files = () if self.base is None or self.anew else self.base.files
@@ -205,8 +203,7 @@ class _Refresh:
             nowhere = F.lit(None).cast("string").alias(_FILE)
             return found.select(*map(quote, names), nowhere, F.lit(_INSERT).alias(CHANGE))
         rows = read_files(self.spark, self.table, files, self.definition.schema(), path=_FILE)
-        if self.found.cases is not None:
-            rows = rows.join(self.found.cases, CASE, "left_semi")
+        rows = self.found.of_cases(rows)
         rows = rows.withColumns(
             {ROW: row_digest(self.found.columns.names), FOUND_VERSION: F.lit(self.number).cast("bigint"),
              FOUND_AT: F.current_timestamp()}
