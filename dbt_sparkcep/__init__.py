@@ -1,8 +1,8 @@
 """Pattern queries in dbt models.
 
 dbt imports every top-level module whose name begins with ``dbt_``. This one makes models of dbt-spark's ``method:
-session`` go through sparkcep, and does nothing to other adapters: what costs time is imported when dbt-spark opens its
-first session.
+session`` go through sparkcep, brings the materialization ``pattern_table``, and does nothing to other adapters: what
+costs time is imported when dbt-spark opens its first session.
 """
 
 from __future__ import annotations
@@ -10,15 +10,20 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
+from pathlib import Path
 from types import ModuleType
 
 from dbt.plugins.manager import dbtPlugin
 
+#: dbt imports it when a profile says `type: spark`.
+ADAPTER = "dbt.adapters.spark"
 #: dbt-spark imports it when a profile says `method: session`, and only then.
 SESSION = "dbt.adapters.spark.session"
+#: The adapter whose macros are ours: dbt takes macros from adapters that an adapter depends on.
+OWN = "sparkcep"
 
 
 def prepare() -> None:
@@ -31,13 +36,35 @@ def prepare() -> None:
     progress.show()  # an index in a hook takes long, also where dbt writes to a log
 
 
+def bring_macros() -> None:
+    """Have dbt-spark depend on an adapter that has nothing but our macros."""
+    from dbt.adapters.base import AdapterPlugin
+    from dbt.adapters.factory import FACTORY
+
+    spark = sys.modules[ADAPTER]
+    if OWN in spark.Plugin.dependencies:
+        return
+    adapter = type("SparkCepAdapter", (spark.SparkAdapter,), {"type": classmethod(lambda _: OWN)})
+    module = ModuleType(f"dbt.adapters.{OWN}")
+    folder = str(Path(__file__).parent / "include")
+    module.Plugin = AdapterPlugin(adapter, spark.SparkCredentials, folder, project_name=__name__)  # type: ignore[attr-defined]
+    sys.modules[module.__name__] = module
+    spark.Plugin.dependencies.append(OWN)
+    if "spark" in FACTORY.plugins:  # dbt has read the profile already
+        FACTORY.load_plugin(OWN)
+
+
 class _AfterImport(MetaPathFinder):
-    """Finds one module, for which it steps aside, and calls ``prepare`` once that is imported."""
+    """Finds one module, for which it steps aside, and does something once that is imported."""
+
+    def __init__(self, name: str, action: Callable[[], None]) -> None:
+        self.name = name
+        self.action = action
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if fullname != SESSION:
+        if fullname != self.name:
             return None
         sys.meta_path.remove(self)
         spec = importlib.util.find_spec(fullname)
@@ -46,20 +73,22 @@ class _AfterImport(MetaPathFinder):
 
             def exec_module(module: ModuleType) -> None:
                 run(module)
-                prepare()
+                self.action()
 
             spec.loader.exec_module = exec_module  # type: ignore[method-assign]
         return spec
 
 
 class SparkCep(dbtPlugin):  # type: ignore[misc]
-    """Waits for dbt-spark's session module."""
+    """Waits for dbt-spark's modules."""
 
     def initialize(self) -> None:
-        if SESSION in sys.modules:
-            prepare()
-        elif not any(isinstance(finder, _AfterImport) for finder in sys.meta_path):
-            sys.meta_path.insert(0, _AfterImport())
+        waiting = {finder.name for finder in sys.meta_path if isinstance(finder, _AfterImport)}
+        for name, action in ((ADAPTER, bring_macros), (SESSION, prepare)):
+            if name in sys.modules:
+                action()
+            elif name not in waiting:
+                sys.meta_path.insert(0, _AfterImport(name, action))
 
 
 plugins = [SparkCep]

@@ -83,7 +83,7 @@ def check_censored_runs(query: PatternQuery, automaton: Automaton, *, looks_ahea
     elif query.within is None:
         wrong = "Without WITHIN a trailing negation is never decided before the partition's end."
         hint = "add WITHIN: how long after the first event a forbidden event counts"
-    elif chosen and query.skip.mode is not SkipMode.TO_NEXT_ROW and _names_columns(query.within):
+    elif chosen and query.skip.mode is not SkipMode.TO_NEXT_ROW and names_columns(query.within):
         wrong = "WITHIN differs by row, so that a match may be decided before one that would take its place."
         hint = "give WITHIN one length for all rows"
     elif looks_ahead:
@@ -96,7 +96,8 @@ def check_censored_runs(query: PatternQuery, automaton: Automaton, *, looks_ahea
         raise _censored(query, wrong, hint)
 
 
-def _names_columns(expression: str) -> bool:
+def names_columns(expression: str) -> bool:
+    """Whether an expression may have another value in another row."""
     parsed = parse_expression(unescape(expression))
     return parsed is None or parsed.find(exp.Column) is not None
 

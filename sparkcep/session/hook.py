@@ -160,10 +160,9 @@ def _wrapper(original: SqlMethod) -> SqlMethod:
             from sparkcep.session.tables.commands import run_table_statement
 
             return run_table_statement(self, plain, sqlQuery, command)
-        _show_tables(self, sqlQuery)
         if not mentions_pattern(sqlQuery):
             try:
-                frame = _with_tables(self, lambda: plain(sqlQuery, args, **kwargs))
+                frame = _with_tables(self, sqlQuery, lambda text: plain(text, args, **kwargs))
             except ParseException as error:
                 if not re.search(r"(?i)\b(seq|permute)\s*\(", sqlQuery):
                     raise
@@ -173,7 +172,7 @@ def _wrapper(original: SqlMethod) -> SqlMethod:
         else:
             from sparkcep.session.statement import run_statement
 
-            frame, _ = _with_tables(self, lambda: run_statement(self, plain, sqlQuery, args, kwargs))
+            frame, _ = _with_tables(self, sqlQuery, lambda text: run_statement(self, plain, text, args, kwargs))
         if FUNCTIONS:
             from sparkcep.session.functions.pattern_functions import refuse_streams
 
@@ -183,26 +182,22 @@ def _wrapper(original: SqlMethod) -> SqlMethod:
     return sql
 
 
-def _show_tables(spark: SparkSession, text: str) -> None:
-    """See to it that views of the pattern tables that a statement may name have their newest versions."""
-    from sparkcep.session.tables.known import known
-
-    if tables := known(spark):
-        low = text.lower()
-        if named := [name for name in tables if name in low]:
-            from sparkcep.session.tables.names import show
-
-            for name in named:
-                show(spark, name)
-
-
-def _with_tables(spark: SparkSession, run: Callable[[], T]) -> T:
-    """Run a statement, again where what Spark misses are pattern tables, which are views by then."""
+def _with_tables(spark: SparkSession, text: str, run: Callable[[str], T]) -> T:
+    """Run a statement that may name pattern tables, which are views of their newest versions by then."""
     from pyspark.errors import AnalysisException
 
+    from sparkcep.session.tables.known import known
+
     while True:
+        named = text
+        if tables := known(spark):
+            low = text.lower()
+            if names := [name for name in tables if all(part in low for part in name.split("."))]:
+                from sparkcep.session.tables.names import with_views
+
+                named = with_views(spark, text, names)
         try:
-            return run()
+            return run(named)
         except AnalysisException as error:
             from sparkcep.session.tables.names import show_missing
 

@@ -77,7 +77,10 @@ class _Reader(CommandReader):
 
     def table_name(self) -> None:
         self.place("name")
-        self.out.name = self.name("the pattern table's name")
+        parts = [self.name("the pattern table's name")]
+        while self.take("."):
+            parts.append(self.name("a name"))
+        self.out.name = ".".join(parts)
 
     def read_create(self) -> None:
         self.out.if_exists = not self.out.existing and self.take("IF", "NOT", "EXISTS")

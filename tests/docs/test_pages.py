@@ -43,6 +43,8 @@ def page_session(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path:
     for row in session.sql("SHOW PATTERN INDEXES").collect():
         if row.name not in indexes:
             session.sql(f"DROP PATTERN INDEX `{row.name}`")
+    for row in session.sql("SHOW PATTERN TABLES").collect():
+        session.sql(f"DROP PATTERN TABLE `{row.name}`")
     for row in session.sql("SHOW TABLES").collect():
         if not row.isTemporary and row.tableName not in before:
             session.sql(f"DROP TABLE `{row.tableName}`")

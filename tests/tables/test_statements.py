@@ -179,3 +179,22 @@ def test_create_or(world: World) -> None:
     assert spark.sql("SELECT * FROM os").count() == spark.sql(other).count()
     assert spark.sql("SELECT * FROM pattern_table_changes('os')").count() == done.rows
     spark.sql("DROP PATTERN TABLE os")
+
+
+def test_a_name_with_a_schema(world: World) -> None:
+    """As dbt writes names."""
+    spark = world.spark
+    spark.sql(f"CREATE PATTERN TABLE mart.kept AS {QUERY}")
+    other = spark.newSession()
+    other.conf.set("spark.sparkcep.index.path", spark.conf.get("spark.sparkcep.index.path"))
+    for session in (spark, other):
+        for text in (
+            "SELECT count(*) FROM mart.kept",
+            "SELECT count(*) FROM Mart.`kept` AS k WHERE k.match_id IS NOT NULL",
+            "SELECT count(kept.u) + count_if(kept.u IS NULL) FROM mart.kept WHERE 'mart.kept' <> ''",
+            "WITH a AS (SELECT * FROM mart.kept) SELECT count(*) FROM a JOIN mart.kept kept USING (match_id)",
+        ):
+            assert session.sql(text).collect() == spark.sql("SELECT count(*) FROM kept").collect()
+    spark.sql("DROP PATTERN TABLE mart.kept")
+    with pytest.raises(Exception, match="TABLE_OR_VIEW_NOT_FOUND"):
+        other.sql("SELECT * FROM mart.kept")

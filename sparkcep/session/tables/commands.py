@@ -6,6 +6,7 @@ import contextlib
 import datetime
 from collections.abc import Iterator
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
@@ -85,7 +86,7 @@ def _created(spark: SparkSession, plain: SqlMethod, s: TableStatement) -> DataFr
         )  # fmt: skip
     if there is None:
         names.forget(spark, name)
-        if spark.catalog.tableExists(name):
+        if _is_there(spark, name):
             raise PatternIndexError(
                 "CEP_PATTERN_TABLE_EXISTS",
                 f"There is a table or view {name} already, which a pattern table would hide.", blame="name",
@@ -99,6 +100,13 @@ def _created(spark: SparkSession, plain: SqlMethod, s: TableStatement) -> DataFr
                 raise changed("its query is another one", "CREATE OR REPLACE PATTERN TABLE makes it anew")
             return _made(spark, refresh(spark, plain, table, base, False, shown.at))
         return _made(spark, create(spark, plain, table, name, s.query, s.comment, base, shown.at))
+
+
+def _is_there(spark: SparkSession, name: str) -> bool:
+    try:
+        return spark.catalog.tableExists(name)
+    except AnalysisException:  # there is no such schema
+        return False
 
 
 @contextlib.contextmanager

@@ -14,11 +14,11 @@ from pyspark.sql.types import ArrayType, DataType, StructType
 
 from sparkcep.errors import PatternAnalysisError, streaming_unsupported
 from sparkcep.index import sources
-from sparkcep.planner.censored import log_end_sql
+from sparkcep.planner.censored import log_end_sql, names_columns
 from sparkcep.planner.plan import AnyPlan
 from sparkcep.query import PREFIX, SOURCE, PatternQuery, key_column, quote, string_literal
 from sparkcep.session.analyzer import SparkAnalyzer, SqlMethod
-from sparkcep.session.indexes.choice import Pruning
+from sparkcep.session.indexes.choice import COMPARED_CASES, Pruning
 from sparkcep.session.spark_text import as_spark_reads
 from sparkcep.session.statement import Narrow, StatementExecution
 from sparkcep.session.statement_settings import statement_settings
@@ -36,7 +36,8 @@ from sparkcep.sql.table_query import TableQuery, changing_function, read_table_q
 _CASE_TYPES = re.compile(
     r"string|boolean|tinyint|smallint|int|bigint|decimal\(.*\)|date|timestamp|timestamp_ntz|binary"
 )
-#: So many cases are sent to all executors.
+#: So many cases are listed in a filter, or sent to all executors.
+LISTED_CASES = 20_000
 BROADCAST_CASES = 1_000_000
 #: Types that Delta tables do not have.
 _NOT_STORED = ("interval", "void", "time(", "null")
@@ -203,15 +204,21 @@ class _Run:
         names = cases.columns
         counts = "count(*)", f"count_if({' OR '.join(f'{name} IS NULL' for name in names)})"
         found.count, nulls = cases.selectExpr(*counts).collect()[0]
+        rows = source if pruning.frame is None else pruning.frame
+        column = planned.input.fields.column_of(keys[0])
+        if found.count <= LISTED_CASES and len(keys) == 1 and column and _type(rows, column) in COMPARED_CASES:
+            values = [row[0] for row in cases.collect() if row[0] is not None]
+            # How a string with these is written depends on a setting.
+            if not any(isinstance(value, str) and ("'" in value or "\\" in value) for value in values):
+                return replace(pruning, frame=rows.where(_is_one_of(quote(column), values, or_null=bool(nulls))))
         # Spark, which does not know how few they are, would sort the log by its cases.
         analyzer.matched[_CHANGED] = F.broadcast(cases) if found.count <= BROADCAST_CASES else cases
-        frame = source if pruning.frame is None else pruning.frame
         # Keys are looked up in half the time where none of them is NULL.
         equals = "<=>" if nulls else "="
         same = " AND ".join(f"({text}) {equals} {name}" for text, name in zip(keys, names, strict=True))
-        columns = ", ".join(map(quote, frame.columns))
+        columns = ", ".join(map(quote, rows.columns))
         frame = analyzer.analyzed(
-            f"{query.with_prefix}SELECT {columns} FROM {{{SOURCE}}} LEFT SEMI JOIN {{{_CHANGED}}} ON {same}", frame
+            f"{query.with_prefix}SELECT {columns} FROM {{{SOURCE}}} LEFT SEMI JOIN {{{_CHANGED}}} ON {same}", rows
         )
         return replace(pruning, frame=frame)
 
@@ -234,8 +241,15 @@ class _Run:
         ends = before, self.found.log_end
         condition = ""
         if all(ends):
-            bound = f"(({query.order_by[0].expression}) + ({query.within}))"
-            condition = f"{bound} >= least({', '.join(ends)}) AND {bound} < greatest({', '.join(ends)})"
+            key, low, high = query.order_by[0].expression, f"least({', '.join(ends)})", f"greatest({', '.join(ends)})"
+            bound = f"(({key}) + ({query.within}))"
+            condition = f"{bound} >= {low} AND {bound} < {high}"
+            if query.within is not None and not names_columns(query.within) and ends[0].startswith("timestamp_micros"):
+                # The same within some days, as months differ: files tell of their parts between which times theirs are.
+                condition += (
+                    f" AND ({key}) >= {low} - ({query.within}) - INTERVAL 5 DAYS"
+                    f" AND ({key}) < {high} - ({query.within}) + INTERVAL 5 DAYS"
+                )
         return distinct_keys(analyzer, query, keys, source, condition)
 
     def identified(self, frame: DataFrame, keys: Sequence[str]) -> DataFrame:
@@ -288,6 +302,18 @@ def _keys(query: TableQuery, execution: StatementExecution) -> tuple[tuple[str, 
 def row_digest(names: Sequence[str]) -> Column:
     """A digest of all of a row's values."""
     return F.md5(F.to_json(F.struct(*(F.col(quote(n)).alias(n) for n in names)), _JSON))
+
+
+def _is_one_of(column: str, values: Sequence[str | int], *, or_null: bool) -> str:
+    """SQL that is true of the values of a column that are listed. Files tell of their parts between which values theirs
+    are, which a join does not ask."""
+    listed = ", ".join(f"'{value}'" if isinstance(value, str) else str(value) for value in values)
+    tests = [f"{column} IN ({listed})"] * bool(values) + [f"{column} IS NULL"] * or_null
+    return " OR ".join(tests) or "false"
+
+
+def _type(rows: DataFrame, column: str) -> str:
+    return str(rows.schema[column].dataType.simpleString())
 
 
 def _case(keys: Sequence[Column]) -> Column:

@@ -6,6 +6,7 @@ made where a statement first names it, and made again where it has another versi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import cast
 
 from pyspark.errors import AnalysisException
@@ -15,11 +16,13 @@ from sparkcep.errors import PatternIndexError, SparkCepError, near_hint
 from sparkcep.index.path import index_path
 from sparkcep.index.storage import Location, call
 from sparkcep.index.tables import checked_name
-from sparkcep.query import quote
+from sparkcep.query import in_backticks
 from sparkcep.session.tables.known import DIRECTORY, known
 from sparkcep.session.tables.reading import read_files
 from sparkcep.session.tables.storage import CASE, Version, list_tables, newest_commit, read_newest
 from sparkcep.spark.exceptions import condition_of, parameters_of
+from sparkcep.sql.occurrences import read_statement
+from sparkcep.sql.statement import Statement
 
 
 def tables_path(spark: SparkSession) -> Location:
@@ -28,8 +31,8 @@ def tables_path(spark: SparkSession) -> Location:
 
 
 def locate(spark: SparkSession, name: str) -> Location:
-    """The directory of a pattern table, whether or not it is there."""
-    return tables_path(spark).child(checked_name(name))
+    """The directory of a pattern table, whether or not it is there; a name may have a schema's in front."""
+    return tables_path(spark).child(".".join(map(checked_name, name.split("."))))
 
 
 def newest(spark: SparkSession, name: str) -> tuple[Location, Version]:
@@ -67,9 +70,44 @@ def show(spark: SparkSession, name: str) -> bool:
         version = call(spark, read_newest, table)
         if version is None:
             return False
-        rows_of(spark, table, version).createOrReplaceTempView(quote(name))
+        rows_of(spark, table, version).createOrReplaceTempView(in_backticks(name))
         shown[name] = commit
     return True
+
+
+def with_views(spark: SparkSession, text: str, names: Sequence[str]) -> str:
+    """A statement that may name pattern tables, whose views have the newest versions then.
+
+    A view has no schema: where a table's name has one, it takes the place of the name, under its last part.
+    """
+    shown = [name for name in names if show(spark, name)]
+    dotted = {tuple(name.split(".")): name for name in shown if "." in name}
+    if not dotted:
+        return text
+    s = read_statement(text)
+    parts: list[str] = []
+    start = k = 0
+    while k < len(s.tokens):
+        found = next((name for name in dotted if _is_name(s, k, name)), None)
+        end = k + 1
+        if found is not None:
+            end = k + 2 * len(found) - 1
+            view, last = in_backticks(dotted[found]), found[-1]
+            qualifies = any(_is_name(s, j, (last,), qualifies=True) for j in range(len(s.tokens)))
+            has_alias = s.word(end) == "AS" or _is_name(s, end, (last,))
+            parts += [text[start : s.tokens[k].start], view, f" AS {last}" if qualifies and not has_alias else ""]
+            start = s.tokens[end - 1].end
+        k = end
+    return "".join([*parts, text[start:]])
+
+
+def _is_name(s: Statement, k: int, parts: Sequence[str], *, qualifies: bool = False) -> bool:
+    """Whether a name, and nothing else, begins at a token. ``qualifies``: a column's is expected behind it."""
+    if s.operator(k - 1) == "." or (s.operator(k + 2 * len(parts) - 1) == ".") != qualifies:
+        return False
+    names = s.tokens[k : k + 2 * len(parts) - 1 : 2]
+    dots = all(s.operator(k + 2 * n + 1) == "." for n in range(len(parts) - 1))
+    return dots and [t.text.casefold() for t in names if t.kind in ("word", "quoted")] == list(parts)
 
 
 def forget(spark: SparkSession, name: str) -> None:
@@ -85,10 +123,11 @@ def show_missing(spark: SparkSession, error: AnalysisException) -> bool:
     if isinstance(error, SparkCepError):  # ours has a place in the text, Spark's, of which it was made, the name
         error = cast("AnalysisException", error.__context__)
     parts = parameters_of(error).get("relationName", "").strip("`").split("`.`")
-    if len(parts) != 1 or known(spark).get(parts[0].lower()):
+    name = ".".join(parts).lower()
+    if known(spark).get(name):
         return False
     try:
-        return show(spark, parts[0])
+        return show(spark, name)
     except PatternIndexError as fault:
         if fault.error_class in ("CEP_INDEX_NAME", "CEP_INDEX_PATH", "CEP_INDEX_STORAGE_OPTION"):
             return False
