@@ -46,7 +46,7 @@ settings.register_profile(
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 #: Folders whose tests ask Spark, besides tests/sql, which chooses its cases itself.
-WITH_SPARK = ("spark", "index", "cli", "docs", "pictures")
+WITH_SPARK = ("spark", "index", "cli", "docs", "pictures", "tables")
 
 SESSION = os.environ.get("SPARKCEP_TEST_SESSION", "classic")
 IS_CONNECT, IS_MANAGED = SESSION == "connect", SESSION == "managed"

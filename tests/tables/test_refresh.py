@@ -14,7 +14,6 @@ from sparkcep.index import snapshots
 from ..conftest import IS_CONNECT, drawn
 from .world import QUERIES, World
 
-pytestmark = pytest.mark.skipif(IS_CONNECT, reason="test_connect.py has the tests for Connect")
 #: Queries that differ in how their cases are found.
 SHORT = ("kleene", "absent", "by_case", "clause")
 
@@ -96,6 +95,7 @@ def test_a_crash_loses_nothing(world: World, faults: list[str], step: str) -> No
     assert world.spark.sql(f"SELECT * FROM {table}").count() > before
 
 
+@pytest.mark.skipif(IS_CONNECT, reason="a query that is not run yet reads views as they are then")
 def test_what_is_read_stays_while_it_is_refreshed(world: World) -> None:
     world.create("chosen", "pt_chosen")
     reader = world.spark.sql("SELECT * FROM pt_chosen")
