@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -10,6 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from sparkcep.index import snapshots
+from sparkcep.session.tables.names import locate
 
 from ..conftest import IS_CONNECT, drawn
 from .world import QUERIES, World
@@ -93,6 +97,68 @@ def test_a_crash_loses_nothing(world: World, faults: list[str], step: str) -> No
     world.batch(30)
     refresh(world, name)
     assert world.spark.sql(f"SELECT * FROM {table}").count() > before
+
+
+@pytest.mark.long
+def test_two_hundred_crashes(world: World, faults: list[str]) -> None:
+    """At any step, in any order: nothing is lost or doubled, and what is left behind does not add up."""
+    name, table = "chosen", "pt_chosen"
+    world.create(name, table)
+    for number in range(200):
+        if number % 4 == 0:
+            world.batch(5)
+        faults[:] = [world.random.choice(["before write", "before commit", "after commit"])]
+        try:
+            done = refresh(world, name)["action"]
+            assert done == "unchanged"  # the crash was after the commit
+        except KeyboardInterrupt:
+            pass
+        faults.clear()
+        if number % 20 == 19:
+            refresh(world, name)
+            assert world.difference(name, table) == ""
+            world.spark.sql(f"VACUUM PATTERN TABLE {table} RETAIN 1 HOURS").collect()
+    world.spark.sql(f"VACUUM PATTERN TABLE {table} RETAIN 0 HOURS").collect()
+    assert len(list(Path(locate(world.spark, table).uri).rglob("*.parquet"))) <= 25
+
+
+#: Brings a table up to date in a process of its own, which dies at a step.
+CHILD = """
+import os, signal, sys
+from tests.conftest import CONFIGURATION
+from pyspark.sql import SparkSession
+import sparkcep
+from sparkcep.index import snapshots
+from sparkcep.session.tables.names import locate
+step, index, log, table = sys.argv[1:]
+builder = SparkSession.builder.master("local[1]")
+for key, value in {**CONFIGURATION, "spark.sparkcep.index.path": index}.items():
+    builder = builder.config(key, value)
+spark = builder.getOrCreate()
+sparkcep.enable()
+spark.read.schema("u string, ts timestamp, i bigint, e string").parquet(log).createOrReplaceTempView("pt_log")
+snapshots.on_fault_point(lambda at: os.kill(os.getpid(), signal.SIGKILL) if at == step else None)
+spark.sql(f"REFRESH PATTERN TABLE {table}")
+"""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("step", ["before write", "before commit", "after commit"])
+def test_a_process_that_is_killed(world: World, step: str) -> None:
+    spark, name, table = world.spark, "absent", "pt_absent"
+    world.create(name, table)
+    before = spark.sql(f"SELECT * FROM {table}").count()
+    world.batch(30)
+    index = str(spark.conf.get("spark.sparkcep.index.path"))
+    command = [sys.executable, "-c", CHILD, step, index, str(world.folder), table]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=200)
+    assert done.returncode == -signal.SIGKILL, done.stderr[-2000:]
+    if step == "after commit":
+        assert world.difference(name, table) == ""
+    else:
+        assert spark.sql(f"SELECT * FROM {table}").count() == before
+    refresh(world, name)
+    assert world.difference(name, table) == ""
 
 
 @pytest.mark.skipif(IS_CONNECT, reason="a query that is not run yet reads views as they are then")
