@@ -236,5 +236,7 @@ def vacuum(table: Location, retain_hours: float) -> tuple[int, int]:
 
 def list_tables(root: Location) -> list[str]:
     """Names of the pattern tables below a directory."""
-    entries = filesystem(root).get_file_info(pafs.FileSelector("", allow_not_found=True))
-    return sorted(e.base_name for e in entries if e.type == pafs.FileType.Directory)
+    fs = filesystem(root)
+    entries = fs.get_file_info(pafs.FileSelector("", allow_not_found=True))
+    logs = fs.get_file_info([f"{e.base_name}/_delta_log" for e in entries if e.type == pafs.FileType.Directory])
+    return sorted(log.path.split("/")[0] for log in logs if log.type == pafs.FileType.Directory)
