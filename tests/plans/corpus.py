@@ -12,6 +12,7 @@ from docs_tools.pages import DOCS, steps
 from sparkcep.data.examples import folder
 from sparkcep.sql.script import split_statements
 from sparkcep.sql.statement import mentions_pattern
+from sparkcep.sql.table_statements import read_table_statement
 
 from ..sqltest import read_cases
 
@@ -99,4 +100,6 @@ def _of_page(file: Path) -> Iterator[Step]:
 def _step(statement: str) -> Step:
     if (found := _SET.fullmatch(statement)) is not None:
         return Step("set", f"{found['key']} {found['value']}" if found["key"] else str(found["reset"]))
-    return Step("plan" if mentions_pattern(statement) else "run", statement)
+    # What keeps rows has no plan of its own; its query has one elsewhere.
+    planned = mentions_pattern(statement) and not read_table_statement(statement)
+    return Step("plan" if planned else "run", statement)
