@@ -52,12 +52,12 @@ LARGEST_INTERVALS = 1 << INTERVAL_BITS
 INTEGERS = ("tinyint", "smallint", "int", "bigint")
 
 
-def checked_name(name: str) -> str:
+def checked_name(name: str, of: str = "pattern index") -> str:
     """An index's name in lower case; it names a directory, so only letters, digits and underscores."""
     if not _NAME.fullmatch(name):
         raise PatternIndexError(
             "CEP_INDEX_NAME",
-            f"{name!r} cannot name a pattern index: letters, digits and underscores, at most 128, no digit in front.",
+            f"{name!r} cannot name a {of}: letters, digits and underscores, at most 128, no digit in front.",
             blame="name",
         )
     return name.lower()

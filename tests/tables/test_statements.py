@@ -224,3 +224,26 @@ def test_a_table_of_files(world: World) -> None:
     assert sorted(map(str, kept.collect())) == sorted(map(str, whole.collect()))
     spark.sql("DROP PATTERN TABLE of_files")
     spark.sql("DROP TABLE ts_files")
+
+
+def test_versions_of_vacuum(world: World) -> None:
+    """Commits without rows stand between those of refreshes."""
+    spark = world.spark
+    spark.sql(f"CREATE PATTERN TABLE vacuumed AS {QUERY}")
+    spark.sql("VACUUM PATTERN TABLE vacuumed RETAIN 0 HOURS")
+    world.batch(30)
+    done = spark.sql("REFRESH PATTERN TABLE vacuumed").collect()[0]
+    assert done.version == 3
+    changes = "SELECT count(*) FROM pattern_table_changes('vacuumed', from => 1)"
+    assert spark.sql(changes).collect()[0][0] == done.inserted + done.withdrawn > 0
+    assert spark.sql("REFRESH PATTERN TABLE vacuumed FULL").collect()[0].inserted == 0
+    spark.sql(f"CREATE OR REPLACE PATTERN TABLE vacuumed AS {QUERY.replace('NON OVERLAPPING', 'FIRST')}")
+    with pytest.raises(SparkCepError, match="of versions 1 to 5; there are 5 to 5"):
+        spark.sql(changes)
+    min(world.folder.glob("*.parquet")).unlink()
+    world.batch(5)
+    assert spark.sql("REFRESH PATTERN TABLE vacuumed").collect()[0].withdrawn
+    spark.sql("VACUUM PATTERN TABLE vacuumed RETAIN 0 HOURS")
+    with pytest.raises(SparkCepError, match="What versions 5 to 6 have changed is no longer kept"):
+        spark.sql("SELECT * FROM pattern_table_changes('vacuumed', to => 6)")
+    spark.sql("DROP PATTERN TABLE vacuumed")

@@ -40,7 +40,8 @@ def changes(spark: SparkSession, name: str, first: int | None, last: int | None)
             f"Changes are asked for of versions {first} to {last}; there are {newest.begins} to {newest.number}.",
             blame="from",
         )
-    versions = [v for v in call(spark, read_versions, table) if first <= v.number <= last]
+    kept, oldest = call(spark, read_versions, table)
+    versions = [v for v in kept if first <= v.number <= last]
     schema = newest.definition.schema()
     paths = {
         "insert": [path for v in versions for path in v.insertions],
@@ -48,7 +49,7 @@ def changes(spark: SparkSession, name: str, first: int | None, last: int | None)
     }
     frames = []
     for change, own in paths.items():
-        if call(spark, missing, table, own) or versions[0].number > max(first, newest.begins):
+        if first < oldest or call(spark, missing, table, own):
             raise PatternIndexError(
                 "CEP_PATTERN_TABLE_VERSION",
                 f"What versions {first} to {last} have changed is no longer kept.", blame="from",

@@ -24,8 +24,9 @@ def known(spark: SparkSession) -> dict[str, str]:
     for nothing; others are looked for where Spark misses them."""
     if spark not in _KNOWN:
         _KNOWN[spark] = {}
+        path = "://" if is_remote(spark) else str(spark.conf.get(INDEX_PATH.key, INDEX_PATH.default))
         with suppress(OSError):
-            path = str(spark.conf.get(INDEX_PATH.key, INDEX_PATH.default)).removeprefix("file://")
-            names = [] if is_remote(spark) or "://" in path else os.listdir(os.path.join(path, DIRECTORY))
-            _KNOWN[spark] = dict.fromkeys(names, "")
+            if "://" not in path.removeprefix("file://"):
+                names = os.listdir(os.path.join(path.removeprefix("file://"), DIRECTORY))
+                _KNOWN[spark] = dict.fromkeys(names, "")
     return _KNOWN[spark]

@@ -32,7 +32,7 @@ def tables_path(spark: SparkSession) -> Location:
 
 def locate(spark: SparkSession, name: str) -> Location:
     """The directory of a pattern table, whether or not it is there; a name may have a schema's in front."""
-    return tables_path(spark).child(".".join(map(checked_name, name.split("."))))
+    return tables_path(spark).child(".".join(checked_name(part, "pattern table") for part in name.split(".")))
 
 
 def newest(spark: SparkSession, name: str) -> tuple[Location, Version]:

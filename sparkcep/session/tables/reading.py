@@ -17,8 +17,7 @@ def read_files(
     """Some files of a table.
 
     Args:
-        schema: their columns; None: as the files have them. path: a further column, each row's file as the table
-            names it.
+        schema: their columns; None: as the files have them. path: a further column, the URI of each row's file.
     """
     reader = spark.read.option("recursiveFileLookup", "true")
     if schema is not None:
@@ -26,8 +25,4 @@ def read_files(
             return spark.createDataFrame([], schema)
         reader = reader.schema(schema)
     frame = reader.parquet(*(table.child(file.path).spark for file in files))
-    if path:
-        # From the directory of the version on.
-        name = F.regexp_extract(F.col("_metadata.file_path"), "(data/[^/]+/[^/]+/[^/]+)$", 1)
-        frame = frame.select("*", name.alias(path))
-    return frame
+    return frame.select("*", F.col("_metadata.file_path").alias(path)) if path else frame

@@ -11,6 +11,7 @@ import time as clock
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from urllib.parse import unquote
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -233,7 +234,10 @@ class _Refresh:
         paths: set[str] = set()
         if withdrawals:
             lost = read_files(self.spark, self.table, withdrawals, None).select(_FILE).distinct().collect()
-            paths = {row[0] for row in lost}
+            places = [unquote(row[0]) for row in lost]
+            paths = {f.path for f in files if any(place.endswith(f"/{f.path}") for place in places)}
+            if len(paths) != len(places):
+                raise changed("rows to be withdrawn are in files that the table does not have")
         small = [f for f in files if f.size < SMALL_FILE]
         if len(small) >= (2 if self.action == "optimized" else MANY_FILES):
             paths |= {f.path for f in small}

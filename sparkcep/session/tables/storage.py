@@ -158,11 +158,12 @@ def read_newest(table: Location) -> Version | None:
     return None
 
 
-def read_versions(table: Location) -> list[Version]:
-    """All versions whose commits are kept, oldest first, without their files."""
+def read_versions(table: Location) -> tuple[list[Version], int]:
+    """All versions whose commits are kept, oldest first, without their files; and the number of the oldest commit."""
     delta = _opened(table)
     commits = [] if delta is None else delta.history()
-    return sorted((Version.from_text(c[_KEY]) for c in commits if _KEY in c), key=lambda v: v.number)
+    versions = [Version.from_text(c[_KEY]) for c in commits if _KEY in c]
+    return sorted(versions, key=lambda v: v.number), min((int(c["version"]) for c in commits), default=0)
 
 
 def missing(table: Location, paths: Sequence[str]) -> list[str]:
