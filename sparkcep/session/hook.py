@@ -7,8 +7,8 @@ import functools
 import re
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from sparkcep import progress
 from sparkcep.session.originals import FUNCTIONS, ORIGINALS, plain_sql
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from sparkcep.session.analyzer import Arguments, SqlMethod
 
-T = TypeVar("T")
 _lock = threading.RLock()
 
 
@@ -147,6 +146,7 @@ def _wrapper(original: SqlMethod) -> SqlMethod:
             return original(self, sqlQuery, args, **kwargs)
         from pyspark.errors import ParseException
 
+        from sparkcep.session.tables.known import with_tables
         from sparkcep.sql.index_statements import mentions_index, read_index_statement
         from sparkcep.sql.statement import mentions_pattern
         from sparkcep.sql.table_statements import mentions_table, read_table_statement
@@ -159,10 +159,10 @@ def _wrapper(original: SqlMethod) -> SqlMethod:
         if mentions_table(sqlQuery) and (command := read_table_statement(sqlQuery)):
             from sparkcep.session.tables.commands import run_table_statement
 
-            return run_table_statement(self, plain, sqlQuery, command)
+            return run_table_statement(self, plain, sqlQuery, command, has_arguments=bool(args or kwargs))
         if not mentions_pattern(sqlQuery):
             try:
-                frame = _with_tables(self, sqlQuery, lambda text: plain(text, args, **kwargs))
+                frame = with_tables(self, sqlQuery, lambda text: plain(text, args, **kwargs))
             except ParseException as error:
                 if not re.search(r"(?i)\b(seq|permute)\s*\(", sqlQuery):
                     raise
@@ -172,7 +172,7 @@ def _wrapper(original: SqlMethod) -> SqlMethod:
         else:
             from sparkcep.session.statement import run_statement
 
-            frame, _ = _with_tables(self, sqlQuery, lambda text: run_statement(self, plain, text, args, kwargs))
+            frame, _ = with_tables(self, sqlQuery, lambda text: run_statement(self, plain, text, args, kwargs))
         if FUNCTIONS:
             from sparkcep.session.functions.pattern_functions import refuse_streams
 
@@ -180,29 +180,6 @@ def _wrapper(original: SqlMethod) -> SqlMethod:
         return frame
 
     return sql
-
-
-def _with_tables(spark: SparkSession, text: str, run: Callable[[str], T]) -> T:
-    """Run a statement that may name pattern tables, which are views of their newest versions by then."""
-    from pyspark.errors import AnalysisException
-
-    from sparkcep.session.tables.known import known
-
-    while True:
-        named = text
-        if tables := known(spark):
-            low = text.lower()
-            if names := [name for name in tables if all(part in low for part in name.split("."))]:
-                from sparkcep.session.tables.names import with_views
-
-                named = with_views(spark, text, names)
-        try:
-            return run(named)
-        except AnalysisException as error:
-            from sparkcep.session.tables.names import show_missing
-
-            if not show_missing(spark, error):
-                raise
 
 
 def sql(spark: SparkSession, sqlQuery: str, args: Arguments = None, **kwargs: Any) -> DataFrame:

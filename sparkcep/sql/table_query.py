@@ -17,7 +17,7 @@ _COMBINES = frozenset(
 )
 #: Functions whose value is another one when the query runs again.
 _CHANGES = frozenset(
-    "CURRENT_TIMESTAMP CURRENT_DATE CURRENT_TIME CURDATE LOCALTIMESTAMP LOCALTIME NOW UNIX_TIMESTAMP RAND RANDN RANDOM "
+    "CURRENT_TIMESTAMP CURRENT_DATE CURRENT_TIME CURDATE LOCALTIMESTAMP LOCALTIME NOW RAND RANDN RANDOM "
     "RANDSTR UNIFORM UUID SHUFFLE CURRENT_USER SESSION_USER".split()
 )
 #: Of these Spark knows some without parentheses too.
@@ -50,13 +50,21 @@ class TableQuery:
         """Whether it is a call of pattern_rules."""
         return self.form.kind is OccurrenceKind.CALL
 
+    @property
+    def calls(self) -> set[str]:
+        """Names of the functions that it calls, without a schema."""
+        s = self.statement
+        return {
+            t.text.lower() for k, t in enumerate(s.tokens) if s.operator(k + 1) == "(" and t.kind in ("word", "quoted")
+        }
+
     def with_columns(self, names: Sequence[str], prefix: str) -> str:
         """The query with more columns of the pattern's relation behind its own, called ``prefix`` and a number."""
         if self.list_end is None or not names:
             return self.statement.text
         more = "".join(f", {quote(name)} AS {prefix}{k}" for k, name in enumerate(names))
         text = self.statement.text
-        return f"{text[: self.list_end].rstrip()}{more} {text[self.list_end :]}"
+        return f"{text[: self.list_end].rstrip()}\n{more} {text[self.list_end :]}"  # behind a comment too
 
 
 def read_table_query(statement: Statement) -> TableQuery:
@@ -78,7 +86,13 @@ def read_table_query(statement: Statement) -> TableQuery:
             "call of pattern_rules", _FORMS,
         )  # fmt: skip
     for k, token in enumerate(s.tokens):
-        if token.upper in _CHANGES and (s.operator(k + 1) == "(" or token.upper in _WITHOUT_PARENTHESES):
+        if s.opens_subquery(k) and s.tokens[form.body[0]].start < token.start < form.end:
+            raise _refused(
+                s, token.start, "A subquery in the pattern may give another value when the table is refreshed",
+                "write the value, or put the condition into a query over the pattern table",
+            )  # fmt: skip
+        is_now = token.upper == "UNIX_TIMESTAMP" and s.pairs.get(k + 1) == k + 2
+        if is_now or (token.upper in _CHANGES and (s.operator(k + 1) == "(" or token.upper in _WITHOUT_PARENTHESES)):
             raise _refused(
                 s, token.start, f"{token.text} gives another value each time the table is refreshed",
                 "put the condition into a query over the pattern table",

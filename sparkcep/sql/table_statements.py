@@ -55,7 +55,7 @@ def read_table_statement(text: str) -> TableStatement | None:
     except PatternParseError:
         return None  # Spark says better what is wrong with a statement that may be its own
     words = [token.upper for token in tokens[:5]]
-    existing = words[2] if words[:2] == ["CREATE", "OR"] and words[2] in ("REFRESH", "REPLACE") else ""
+    existing = words[2] if words[:2] == ["CREATE", "OR"] and words[2:3] in (["REFRESH"], ["REPLACE"]) else ""
     at = 3 if existing else 1
     if not words or words[0] not in _VERBS or words[at : at + 1] != ["PATTERN"]:
         return None

@@ -56,7 +56,7 @@ def world(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iter
         (f"{NEW} SELECT current_timestamp, u FROM ({QUERY})", "current_timestamp gives another value"),
         (f"{NEW} {QUERY} WHERE x.i = rand()", "rand gives another value each time"),
         (f"{NEW} SELECT u AS match_id FROM ({QUERY})", "has a name that pattern tables use themselves"),
-        (f"{NEW} SELECT INTERVAL 1 DAY AS w FROM ({QUERY})", "is INTERVAL DAY, which Delta tables do"),
+        (f"{NEW} SELECT INTERVAL 1 DAY AS w FROM ({QUERY})", "is INTERVAL DAY, which pattern tables do"),
         ("SELECT * FROM pattern_table_changes('other')", "There is no pattern table other"),
         ("SELECT * FROM pattern_table_changes('kept', from => 7)", "versions 7 to 0; there are 0 to 0"),
         ("SELECT * FROM pattern_table_changes('kept', 'x')", "The version is 'x'; it must be a whole number"),
@@ -245,5 +245,5 @@ def test_versions_of_vacuum(world: World) -> None:
     assert spark.sql("REFRESH PATTERN TABLE vacuumed").collect()[0].withdrawn
     spark.sql("VACUUM PATTERN TABLE vacuumed RETAIN 0 HOURS")
     with pytest.raises(SparkCepError, match="What versions 5 to 6 have changed is no longer kept"):
-        spark.sql("SELECT * FROM pattern_table_changes('vacuumed', to => 6)")
+        spark.sql("SELECT * FROM pattern_table_changes('vacuumed', from => 5, to => 6)")
     spark.sql("DROP PATTERN TABLE vacuumed")

@@ -15,15 +15,14 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from sparkcep import index
 from sparkcep.index import sources
 from sparkcep.lineage.from_plan import origins
 from sparkcep.lineage.origin import Origin
 from sparkcep.query import PREFIX, SOURCE, PatternQuery
 from sparkcep.session.analyzer import SparkAnalyzer
+from sparkcep.session.originals import plain_sql
 from sparkcep.spark.plan import analysed, inlined, is_bare, shows_plans
 from sparkcep.spark.session_settings import changed
-from sparkcep.sql.rewriter import InputSql
 
 #: Subqueries, and nodes of more than one relation, as Spark prints plans.
 _OTHERS = re.compile(r"\b[a-z-]+#\d+ \[|^[ :]*:- (?!CTERelationDef)", re.MULTILINE)
@@ -43,26 +42,29 @@ class SourceState:
     unknown: str = ""
 
 
-def source_state(
-    analyzer: SparkAnalyzer, source: DataFrame, input_sql: InputSql, columns: Collection[str]
-) -> SourceState:
+def source_state(analyzer: SparkAnalyzer, source: DataFrame, columns: Collection[str]) -> SourceState:
     """The state of an input.
 
     Args:
-        source: the input, ``input_sql``: the query that reads it. columns: of it, that say which case a row is of.
+        source: the input. columns: of it, that say which case a row is of.
     """
     spark = analyzer.spark
     if not shows_plans(spark):
-        return _named(spark, source, input_sql)
-    source = inlined(source)  # common tables have numbers that no two statements share
+        return SourceState(sources.UNKNOWN, unknown="this session does not show what its log is made of")
+    source = inlined(source)
     plan = analysed(source)
+    # Spark lists files once: what has come since is to be seen, and nothing that is not.
+    for leaf in _relations(plan):
+        leaf.relation().location().refresh()
     with changed(spark, "spark.sql.debug.maxToStringFields", "1000000"):  # all columns, not the first 25
-        text = str(plan.toString())
+        text, canonical = str(plan.toString()), str(plan.canonicalized().toString())
+    if (own := functions_of_users(spark) & set(re.findall(r"\w+(?=\()", text.lower()))) or re.search(r"\)#\d+", text):
+        return SourceState(sources.UNKNOWN, unknown=f"its log is made with {', '.join(own) or 'functions in Python'}")
     if not bool(plan.deterministic()):  # numbers of rows and names of files are others once there are more files
         return SourceState(sources.UNKNOWN, unknown="its log has values that depend on how it is read")
     if _OTHERS.search(text):
         return SourceState(sources.UNKNOWN, unknown="its log is made of more than one relation")
-    digest = hashlib.sha256(re.sub(r"#\d+L?", "", text).encode()).hexdigest()[:16]
+    digest = hashlib.sha256(f"{source.columns} {canonical}".encode()).hexdigest()[:16]
     if is_bare(source):
         state = sources.files_state(spark, source)
         return _with_reason(SourceState(state, digest, lambda files: sources.in_files(source, files)))
@@ -73,18 +75,20 @@ def source_state(
     return SourceState(sources.UNKNOWN, unknown="rows of its log do not come one by one from rows of files")
 
 
+def functions_of_users(spark: SparkSession) -> set[str]:
+    """Names of functions, without a schema, whose definition Spark's plans do not show."""
+    return {row[0].rpartition(".")[2].lower() for row in plain_sql(spark)("SHOW USER FUNCTIONS").collect()}
+
+
+def _relations(plan: Any) -> list[Any]:
+    """Relations of files in a plan."""
+    leaves = plan.collectLeaves()
+    nodes = [leaves.apply(k) for k in range(int(leaves.size()))]
+    return [node for node in nodes if node.nodeName() == "LogicalRelation" and hasattr(node.relation(), "location")]
+
+
 def _from_files(origin: Origin, files: Collection[str]) -> DataFrame:
     return origin.over(sources.in_files(origin.files, files))
-
-
-def _named(spark: SparkSession, source: DataFrame, input_sql: InputSql) -> SourceState:
-    """Of a session that shows no plans: a table that has files."""
-    named = None if input_sql.table is None else index.parse_source(input_sql.table)
-    table = None if named is None else sources.listed(spark, named)
-    if named is None or table is None or sources.is_view(table):
-        return SourceState(sources.UNKNOWN, unknown="this session does not show what its log is made of")
-    state = sources.state_of(spark, named, source)
-    return _with_reason(SourceState(state, str(named), lambda files: sources.in_files(source, files)))
 
 
 def _with_reason(found: SourceState) -> SourceState:

@@ -10,7 +10,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from sparkcep.errors import PatternIndexError
+from sparkcep.errors import PatternAnalysisError, PatternIndexError
 from sparkcep.index.path import check_shared
 from sparkcep.index.snapshots import refresher
 from sparkcep.index.storage import Location, call, delete_directory
@@ -19,7 +19,7 @@ from sparkcep.session.analyzer import SqlMethod
 from sparkcep.session.tables import names
 from sparkcep.session.tables.errors import busy, changed
 from sparkcep.session.tables.refresh import Done, create, optimize, refresh
-from sparkcep.session.tables.storage import Version, list_tables, read_newest, vacuum
+from sparkcep.session.tables.storage import Version, list_tables, newest_commit, read_newest, vacuum
 from sparkcep.spark.jobs import log, tagged
 from sparkcep.spark.plan import is_remote
 from sparkcep.sql.table_statements import TableStatement
@@ -33,12 +33,22 @@ SHOW_SCHEMA = "name string, version bigint, rows bigint, bytes bigint, refreshed
 _DOING = {"CREATE": "Making", "REFRESH": "Refreshing", "OPTIMIZE": "Compacting"}
 
 
-def run_table_statement(spark: SparkSession, plain: SqlMethod, text: str, statement: TableStatement) -> DataFrame:
+def run_table_statement(
+    spark: SparkSession, plain: SqlMethod, text: str, statement: TableStatement, *, has_arguments: bool = False
+) -> DataFrame:
     """Run a statement at once, as Spark runs its own commands.
+
+    Args:
+        has_arguments: whether values were given beside the text, which the next refresh would not have.
 
     Raises:
         SparkCepError: with the place of what is at fault.
     """
+    if has_arguments:
+        raise PatternAnalysisError(
+            "CEP_PATTERN_TABLE_QUERY", "Statements about pattern tables take no arguments, as a refresh has none.",
+            text=text, position=0, hint="write the values into the query; make the log a view",
+        )  # fmt: skip
     try:
         return _run(spark, plain, statement)
     except PatternIndexError as error:
@@ -51,18 +61,14 @@ def _run(spark: SparkSession, plain: SqlMethod, s: TableStatement) -> DataFrame:
         return spark.createDataFrame(_shown(spark), SHOW_SCHEMA)
     if s.verb == "CREATE":
         return _created(spark, plain, s)
-    if s.verb == "DROP" and s.if_exists and call(spark, read_newest, names.locate(spark, s.name)) is None:
-        return spark.createDataFrame([], StructType([]))
-    table, version = names.newest(spark, s.name)
+    if s.verb == "DROP":
+        return _dropped(spark, s)
+    table, version = names.newest(spark, s.name, is_own=s.verb != "REFRESH" or not s.full)
     if s.verb == "DESCRIBE":
         return spark.createDataFrame(_described(table, version, s.extended), "info_name string, info_value string")
     with _changing(spark, table):
         # Read again behind the lock: whoever held it may have committed.
-        table, version = names.newest(spark, s.name)
-        if s.verb == "DROP":
-            call(spark, delete_directory, names.tables_path(spark), table.uri.rpartition("/")[2])
-            names.forget(spark, version.definition.name)
-            return spark.createDataFrame([], StructType([]))
+        table, version = names.newest(spark, s.name, is_own=s.verb != "REFRESH" or not s.full)
         if s.verb == "VACUUM":
             deleted = call(spark, vacuum, table, s.retain_hours)
             return spark.createDataFrame([deleted], "deleted_files bigint, deleted_bytes bigint")
@@ -74,17 +80,21 @@ def _run(spark: SparkSession, plain: SqlMethod, s: TableStatement) -> DataFrame:
     return _made(spark, done)
 
 
+def _dropped(spark: SparkSession, s: TableStatement) -> DataFrame:
+    """Delete a table, also one that cannot be read: its log first, without which it is none."""
+    table = names.locate(spark, s.name)
+    if not s.if_exists and not call(spark, newest_commit, table):
+        names.newest(spark, s.name)  # which says that there is none
+    with _changing(spark, table):
+        for below in (f"{table.uri.rpartition('/')[2]}/_delta_log", table.uri.rpartition("/")[2]):
+            call(spark, delete_directory, names.tables_path(spark), below)
+    names.forget(spark, s.name.lower())
+    return spark.createDataFrame([], StructType([]))
+
+
 def _created(spark: SparkSession, plain: SqlMethod, s: TableStatement) -> DataFrame:
     table, name = names.locate(spark, s.name), s.name.lower()
-    there = call(spark, read_newest, table)
-    if there is not None and not s.existing:
-        if s.if_exists:
-            return spark.createDataFrame([], MADE_SCHEMA)
-        raise PatternIndexError(
-            "CEP_PATTERN_TABLE_EXISTS", f"Pattern table {name} already exists.", blame="name",
-            hint="CREATE OR REFRESH PATTERN TABLE brings it up to date, CREATE OR REPLACE makes it anew",
-        )  # fmt: skip
-    if there is None:
+    if not call(spark, newest_commit, table):
         names.forget(spark, name)
         if _is_there(spark, name):
             raise PatternIndexError(
@@ -92,14 +102,21 @@ def _created(spark: SparkSession, plain: SqlMethod, s: TableStatement) -> DataFr
                 f"There is a table or view {name} already, which a pattern table would hide.", blame="name",
                 hint="give the pattern table another name",
             )  # fmt: skip
-    label = f"{_DOING['CREATE' if there is None else 'REFRESH']} the pattern table {name}"
-    with _changing(spark, table), activity(label) as shown:
-        base = call(spark, read_newest, table)
-        if base is not None and s.existing == "REFRESH":
+    with _changing(spark, table), activity(f"{_DOING['CREATE']} the pattern table {name}") as shown:
+        there = bool(call(spark, newest_commit, table))
+        if there and not s.existing:
+            if s.if_exists:
+                return spark.createDataFrame([], MADE_SCHEMA)
+            raise PatternIndexError(
+                "CEP_PATTERN_TABLE_EXISTS", f"Pattern table {name} already exists.", blame="name",
+                hint="CREATE OR REFRESH PATTERN TABLE brings it up to date, CREATE OR REPLACE makes it anew",
+            )  # fmt: skip
+        if there and s.existing == "REFRESH":
+            _, base = names.newest(spark, name)
             if base.definition.query != s.query:
                 raise changed("its query is another one", "CREATE OR REPLACE PATTERN TABLE makes it anew")
             return _made(spark, refresh(spark, plain, table, base, False, shown.at))
-        return _made(spark, create(spark, plain, table, name, s.query, s.comment, base, shown.at))
+        return _made(spark, create(spark, plain, table, name, s.query, s.comment, shown.at))
 
 
 def _is_there(spark: SparkSession, name: str) -> bool:
@@ -135,8 +152,16 @@ def _made(spark: SparkSession, done: Done) -> DataFrame:
 
 def _shown(spark: SparkSession) -> list[tuple[object, ...]]:
     root = names.tables_path(spark)
-    found = [(name, call(spark, read_newest, root.child(name))) for name in call(spark, list_tables, root)]
-    return [(name, v.number, v.rows, _bytes(v), _moment(v), v.definition.comment) for name, v in found if v is not None]
+    rows: list[tuple[object, ...]] = []
+    for name in call(spark, list_tables, root):
+        try:
+            v = call(spark, read_newest, root.child(name))
+        except PatternIndexError as error:  # one that cannot be read takes nothing from the others
+            rows.append((name, None, None, None, None, error.error_class))
+            continue
+        if v is not None:
+            rows.append((name, v.number, v.rows, _bytes(v), _moment(v), v.definition.comment))
+    return rows
 
 
 def _bytes(version: Version) -> int:

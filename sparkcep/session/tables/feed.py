@@ -32,7 +32,11 @@ def changes(spark: SparkSession, name: str, first: int | None, last: int | None)
             has deleted what it changed.
     """
     table, newest = names.newest(spark, name)
-    first = newest.begins if first is None else first
+    kept, oldest = call(spark, read_versions, table)
+    if first is None:  # all that is known
+        first = max(newest.begins, oldest)
+        gone = set(call(spark, missing, table, [p for v in kept for p in (*v.insertions, *v.withdrawals)]))
+        first = max([first, *(v.number + 1 for v in kept if not gone.isdisjoint((*v.insertions, *v.withdrawals)))])
     last = newest.number if last is None else last
     if not newest.begins <= first <= last <= newest.number:
         raise PatternIndexError(
@@ -40,7 +44,6 @@ def changes(spark: SparkSession, name: str, first: int | None, last: int | None)
             f"Changes are asked for of versions {first} to {last}; there are {newest.begins} to {newest.number}.",
             blame="from",
         )
-    kept, oldest = call(spark, read_versions, table)
     versions = [v for v in kept if first <= v.number <= last]
     schema = newest.definition.schema()
     paths = {

@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, DataType, StructType
+from pyspark.sql.types import ArrayType, BinaryType, DataType, MapType, StructType
 
 from sparkcep.errors import PatternAnalysisError, streaming_unsupported
 from sparkcep.index import sources
@@ -19,14 +20,24 @@ from sparkcep.planner.plan import AnyPlan
 from sparkcep.query import PREFIX, SOURCE, PatternQuery, key_column, quote, string_literal
 from sparkcep.session.analyzer import SparkAnalyzer, SqlMethod
 from sparkcep.session.indexes.choice import COMPARED_CASES, Pruning
+from sparkcep.session.relations import Relation
 from sparkcep.session.spark_text import as_spark_reads
 from sparkcep.session.statement import Narrow, StatementExecution
 from sparkcep.session.statement_settings import statement_settings
-from sparkcep.session.tables.changes import Changed, SourceState, changed_cases, distinct_keys, source_state
+from sparkcep.session.tables.changes import (
+    Changed,
+    SourceState,
+    changed_cases,
+    distinct_keys,
+    functions_of_users,
+    source_state,
+)
+from sparkcep.session.tables.known import with_tables
 from sparkcep.session.tables.storage import CASE, CHANGE, MATCH_ID, OWN_COLUMNS, Version
 from sparkcep.session.templates import Templates
 from sparkcep.settings import Settings, getter
 from sparkcep.spark.plan import analysed, shows_plans
+from sparkcep.spark.session_settings import changed
 from sparkcep.sql.occurrences import read_statement
 from sparkcep.sql.rewriter import InputSql
 from sparkcep.sql.statement import Statement
@@ -40,9 +51,10 @@ _CASE_TYPES = re.compile(
 LISTED_CASES = 20_000
 BROADCAST_CASES = 1_000_000
 #: Types that Delta tables do not have.
-_NOT_STORED = ("interval", "void", "time(", "null")
+_NOT_STORED = ("interval", "void", "time(")
 #: As `to_json` writes all of a value, whatever the session's time zone.
-_JSON = {"ignoreNullFields": "false", "timeZone": "UTC", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
+_JSON = {"ignoreNullFields": "false", "timeZone": "UTC", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+         "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"}  # fmt: skip
 #: The digest of a row's columns, for comparison.
 ROW = PREFIX + "row"
 #: A key's column behind the query's own.
@@ -95,14 +107,18 @@ def matched(spark: SparkSession, plain: SqlMethod, text: str, base: Version | No
     Raises:
         SparkCepError: CEP_PATTERN_TABLE_QUERY, and errors of a query that cannot run.
     """
-    get = getter(spark)
-    read = as_spark_reads(spark, get, text)
-    own = statement_settings(spark, get)
-    templates = Templates(read)
-    statement = templates.expanded(plain, read_statement(read), own, {})
     digest = hashlib.sha256(text.encode()).hexdigest()
-    with templates.located():
-        return _Run(spark, plain, own, statement, base, digest).result()
+
+    def run(named: str) -> Matching:
+        get = getter(spark)
+        read = as_spark_reads(spark, get, named)
+        own = statement_settings(spark, get)
+        templates = Templates(read)
+        statement = templates.expanded(plain, read_statement(read), own, {})
+        with templates.located():
+            return _Run(spark, plain, own, statement, base, digest).result()
+
+    return with_tables(spark, text, run)  # the log may be a pattern table
 
 
 @dataclass(slots=True)
@@ -113,6 +129,8 @@ class _Run:
     statement: Statement
     base: Version | None
     digest: str
+    #: Whether the query's own expressions are found to be others than when the table was made.
+    otherwise: bool = False
     found: Matching = field(default_factory=Matching)
 
     def result(self) -> Matching:
@@ -122,13 +140,25 @@ class _Run:
             execution, frame = self.executed(self.statement.text, replace(self.settings, column_pruning=False))
             query = read_table_query(self.statement)
             found.keys, found.whole = _keys(query, execution)
+            if own := sorted(query.calls & functions_of_users(self.spark)):
+                found.keys, found.whole = None, f"its query calls {', '.join(own)}"
         else:
             query = read_table_query(self.statement)
         if self.base is not None:
             found.keys, found.whole = self.base.definition.keys, self.base.definition.whole
         extra = () if found.keys is None or query.list_end is None else found.keys
-        execution, frame = self.executed(query.with_columns(extra, _KEY), self.settings, narrow=self.narrow)
+        text = query.with_columns(extra, _KEY)
+        execution, frame = self.executed(text, self.settings, narrow=self.narrow)
         self.check(execution, frame)
+        if found.keys is not None:
+            found.plan = f"{found.plan} {self.meaning(execution.relations[0], frame)}"
+            is_narrow = found.nothing or found.cases is not None
+            if self.base is not None and is_narrow and found.plan != self.base.plan:
+                found.release()
+                found.cases, found.count, found.nothing, self.otherwise = None, -1, False, True
+                meaning = found.plan.partition(" ")[2]
+                frame = self.executed(text, self.settings, narrow=self.narrow)[1]
+                found.plan = f"{found.plan} {meaning}"
         found.columns = StructType([f for f in frame.schema.fields if not f.name.startswith(PREFIX)])
         self.check_columns()
         if not found.reason:  # whatever has changed
@@ -138,6 +168,20 @@ class _Run:
             keys = [f"{_KEY}{k}" for k in range(len(extra))] or found.keys or ()
             found.frame = self.identified(frame, keys)
         return found
+
+    def meaning(self, relation: Relation, frame: DataFrame) -> str:
+        """A digest of what a query makes of its input: of its plan without the input's lines. Variables, functions and
+        properties of tables that it depends on have their values in it."""
+        if not shows_plans(self.spark):
+            return ""
+        with changed(self.spark, "spark.sql.debug.maxToStringFields", "1000000"):
+            lines, given, source = (
+                [_line(line) for line in str(analysed(f).toString()).splitlines()]
+                for f in (frame, relation.given, relation.source)
+            )
+        own = set(given) | set(source)
+        rest = [line for line in lines if line not in own and not line.startswith(("SubqueryAlias", "View ("))]
+        return hashlib.sha256("\n".join(rest).encode()).hexdigest()[:16]
 
     def check(self, execution: StatementExecution, frame: DataFrame) -> None:
         """Refuse what has other rows each time it is read."""
@@ -162,8 +206,8 @@ class _Run:
                 wrong, hint = "has a name that pattern tables use themselves", "give it another one in the SELECT list"
             elif names.count(column.name.casefold()) > 1:
                 wrong, hint = "is there twice", "name the columns in the SELECT list"
-            elif any(part in type_ for part in _NOT_STORED):
-                wrong, hint = f"is {type_.upper()}, which Delta tables do not have", "CAST it in the SELECT list"
+            elif not _is_stored(column.dataType):
+                wrong, hint = f"is {type_.upper()}, which pattern tables do not keep", "CAST it in the SELECT list"
             if wrong:
                 raise PatternAnalysisError(
                     "CEP_PATTERN_TABLE_QUERY", f"The column {column.name} of the query {wrong}.",
@@ -174,8 +218,17 @@ class _Run:
         """A text planned with the keys of the partitions that rows are of."""
         execution = StatementExecution.of(self.spark, self.plain, read_statement(text), None, {}, own)
         execution = replace(execution, planner=replace(execution.planner, gives_keys=True), narrow=narrow)
-        frame = execution.result()
-        _ = frame.schema
+        try:
+            frame = execution.result()
+            _ = frame.schema
+        except AnalysisException as error:
+            if _KEY not in str(error):
+                raise
+            raise PatternAnalysisError(
+                "CEP_PATTERN_TABLE_QUERY", "The SELECT list does not give a row for each row of the pattern.",
+                text=self.statement.text, position=self.statement.forms[0].keyword.start,
+                hint="keep the matches in the pattern table, and count them by a query over it",
+            ) from None  # fmt: skip
         return execution, frame
 
     def narrow(
@@ -187,17 +240,19 @@ class _Run:
             return pruning
         query = planned.query
         keys = [text for text, _ in planned.input.keys]
-        now: SourceState = source_state(analyzer, source, input_sql, source.columns)
+        now: SourceState = source_state(analyzer, source, source.columns)
         found.state, found.plan = now.state, now.plan
-        changed = Changed(None, "created")
-        if base is not None:
-            changed = changed_cases(analyzer, query, keys, now, base.state, base.plan)
-        found.reason, found.nothing = changed.reason, changed.nothing
+        cause = Changed(None, "created")
+        if self.otherwise:
+            cause = Changed(None, "its query has other values than it had: everything is matched again")
+        elif base is not None:
+            cause = changed_cases(analyzer, query, keys, now, base.state, base.plan.partition(" ")[0])
+        found.reason, found.nothing = cause.reason, cause.nothing
         if query.omit_censored and query.within is not None and not found.nothing:
             found.log_end = self.log_end(analyzer, query, source)
-        if changed.keys is None or base is None:
+        if cause.keys is None or base is None:
             return pruning
-        cases = changed.keys
+        cases = cause.keys
         if base.log_end != found.log_end:
             cases = cases.union(self.decided(analyzer, query, source, keys, base.log_end)).distinct()
         found.cases = cases = cases.persist()
@@ -208,8 +263,8 @@ class _Run:
         column = planned.input.fields.column_of(keys[0])
         if found.count <= LISTED_CASES and len(keys) == 1 and column and _type(rows, column) in COMPARED_CASES:
             values = [row[0] for row in cases.collect() if row[0] is not None]
-            # How a string with these is written depends on a setting.
-            if not any(isinstance(value, str) and ("'" in value or "\\" in value) for value in values):
+            # How a string with these is read depends on settings.
+            if not any(isinstance(value, str) and re.search(r"['\\$]", value) for value in values):
                 return replace(pruning, frame=rows.where(_is_one_of(quote(column), values, or_null=bool(nulls))))
         # Spark, which does not know how few they are, would sort the log by its cases.
         analyzer.matched[_CHANGED] = F.broadcast(cases) if found.count <= BROADCAST_CASES else cases
@@ -302,6 +357,23 @@ def _keys(query: TableQuery, execution: StatementExecution) -> tuple[tuple[str, 
 def row_digest(names: Sequence[str]) -> Column:
     """A digest of all of a row's values."""
     return F.md5(F.to_json(F.struct(*(F.col(quote(n)).alias(n) for n in names)), _JSON))
+
+
+def _is_stored(type_: DataType) -> bool:
+    """Whether Delta has a type; and keys of maps are told apart by their JSON."""
+    if isinstance(type_, StructType):
+        return all(_is_stored(f.dataType) for f in type_.fields)
+    if isinstance(type_, ArrayType):
+        return _is_stored(type_.elementType)
+    if isinstance(type_, MapType):
+        keys = type_.keyType
+        return not isinstance(keys, (BinaryType, StructType, ArrayType)) and _is_stored(type_.valueType)
+    return not type_.simpleString().startswith(_NOT_STORED)
+
+
+def _line(line: str) -> str:
+    """A line of a plan, without its place and what is numbered anew for each statement."""
+    return re.sub(r"_pyspark_[0-9a-f]+|(?<=__cep_relation_)\d+|#\d+L?", "", line.lstrip(" :+-"))
 
 
 def _is_one_of(column: str, values: Sequence[str | int], *, or_null: bool) -> str:

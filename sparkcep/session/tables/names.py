@@ -35,14 +35,17 @@ def locate(spark: SparkSession, name: str) -> Location:
     return tables_path(spark).child(".".join(checked_name(part, "pattern table") for part in name.split(".")))
 
 
-def newest(spark: SparkSession, name: str) -> tuple[Location, Version]:
+def newest(spark: SparkSession, name: str, *, is_own: bool = True) -> tuple[Location, Version]:
     """A pattern table and its newest version.
+
+    Args:
+        is_own: whether no other program may have changed its rows since.
 
     Raises:
         PatternIndexError: CEP_PATTERN_TABLE_NOT_FOUND, CEP_PATTERN_TABLE_CHANGED, CEP_INDEX_FORMAT.
     """
     table = locate(spark, name)
-    version = call(spark, read_newest, table)
+    version = call(spark, _newest, table, is_own)
     if version is None:
         names = call(spark, list_tables, tables_path(spark))
         raise PatternIndexError(
@@ -50,6 +53,10 @@ def newest(spark: SparkSession, name: str) -> tuple[Location, Version]:
             hint=near_hint(name, names, "SHOW PATTERN TABLES lists them"),
         )  # fmt: skip
     return table, version
+
+
+def _newest(table: Location, is_own: bool) -> Version | None:
+    return read_newest(table, is_own_alone=is_own)
 
 
 def rows_of(spark: SparkSession, table: Location, version: Version) -> DataFrame:
@@ -80,7 +87,7 @@ def with_views(spark: SparkSession, text: str, names: Sequence[str]) -> str:
 
     A view has no schema: where a table's name has one, it takes the place of the name, under its last part.
     """
-    shown = [name for name in names if show(spark, name)]
+    shown = [name for name in names if _is_shown(spark, name)]
     dotted = {tuple(name.split(".")): name for name in shown if "." in name}
     if not dotted:
         return text
@@ -88,17 +95,37 @@ def with_views(spark: SparkSession, text: str, names: Sequence[str]) -> str:
     parts: list[str] = []
     start = k = 0
     while k < len(s.tokens):
-        found = next((name for name in dotted if _is_name(s, k, name)), None)
+        is_relation = s.word(k - 1) in ("FROM", "JOIN")
+        found = next((name for name in dotted if is_relation and _is_name(s, k, name)), None)
         end = k + 1
         if found is not None:
             end = k + 2 * len(found) - 1
             view, last = in_backticks(dotted[found]), found[-1]
             qualifies = any(_is_name(s, j, (last,), qualifies=True) for j in range(len(s.tokens)))
-            has_alias = s.word(end) == "AS" or _is_name(s, end, (last,))
+            behind = s.tokens[end] if end < len(s.tokens) else None
+            has_alias = behind is not None and behind.kind in ("word", "quoted") and behind.upper not in _BEHIND
             parts += [text[start : s.tokens[k].start], view, f" AS {last}" if qualifies and not has_alias else ""]
             start = s.tokens[end - 1].end
         k = end
     return "".join([*parts, text[start:]])
+
+
+#: What may follow a relation that has no alias.
+_BEHIND = frozenset(
+    "WHERE GROUP HAVING ORDER SORT CLUSTER DISTRIBUTE LIMIT OFFSET JOIN INNER LEFT RIGHT FULL CROSS ANTI SEMI NATURAL "
+    "ON USING UNION INTERSECT EXCEPT MINUS LATERAL TABLESAMPLE PIVOT UNPIVOT WINDOW QUALIFY SELECT MATCH_RECOGNIZE "
+    "PATTERN PARTITION EVENT CASE TIME RETURN".split()
+)
+
+
+def _is_shown(spark: SparkSession, name: str) -> bool:
+    """Whether there is a view of a table that a statement may name, or may not: that one is damaged is said where Spark
+    misses its view."""
+    try:
+        return show(spark, name)
+    except PatternIndexError:
+        forget(spark, name)
+        return False
 
 
 def _is_name(s: Statement, k: int, parts: Sequence[str], *, qualifies: bool = False) -> bool:
@@ -116,19 +143,18 @@ def forget(spark: SparkSession, name: str) -> None:
         spark.catalog.dropTempView(name)
 
 
-def show_missing(spark: SparkSession, error: AnalysisException) -> bool:
-    """Make the view of the relation that Spark says is missing; gives whether it is a pattern table."""
+def show_missing(spark: SparkSession, error: AnalysisException) -> str:
+    """Make the view of the relation that Spark says is missing; gives its name, empty where it is no pattern table."""
     if condition_of(error) != "TABLE_OR_VIEW_NOT_FOUND":
-        return False
+        return ""
     if isinstance(error, SparkCepError):  # ours has a place in the text, Spark's, of which it was made, the name
         error = cast("AnalysisException", error.__context__)
     parts = parameters_of(error).get("relationName", "").strip("`").split("`.`")
     name = ".".join(parts).lower()
-    if known(spark).get(name):
-        return False
+    known(spark).pop(name, None)  # its view may have been dropped
     try:
-        return show(spark, name)
+        return name if show(spark, name) else ""
     except PatternIndexError as fault:
-        if fault.error_class in ("CEP_INDEX_NAME", "CEP_INDEX_PATH", "CEP_INDEX_STORAGE_OPTION"):
-            return False
+        if fault.error_class not in ("CEP_PATTERN_TABLE_CHANGED", "CEP_INDEX_FORMAT", "CEP_INDEX_DAMAGED"):
+            return ""
         raise

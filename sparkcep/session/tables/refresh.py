@@ -33,6 +33,7 @@ from sparkcep.session.tables.storage import (
     Definition,
     Version,
     commit_version,
+    is_own,
     next_number,
 )
 from sparkcep.settings import LOG_CASE, LOG_EVENT, LOG_TIEBREAK, LOG_TIME
@@ -67,20 +68,16 @@ class Done:
 
 
 def create(
-    spark: SparkSession, plain: SqlMethod, table: Location, name: str, query: str, comment: str, base: Version | None,
-    progress: Progress,
-) -> Done:  # fmt: skip
-    """Make a pattern table from all of its log.
-
-    Args:
-        base: a version of another query, whose place it takes.
+    spark: SparkSession, plain: SqlMethod, table: Location, name: str, query: str, comment: str, progress: Progress
+) -> Done:
+    """Make a pattern table from all of its log, in the place of one that is there.
 
     Raises:
         SparkCepError: CEP_PATTERN_TABLE_QUERY and others of the query; CEP_PATTERN_TABLE_BUSY.
     """
     found = matched(spark, plain, query, None)
     definition = Definition(name, query, comment, found.columns.json(), found.keys, found.whole, settings_of(spark))
-    return _Refresh(spark, table, definition, found, base, "created", progress, anew=True).result()
+    return _Refresh(spark, table, definition, found, None, "created", progress).result()
 
 
 def refresh(
@@ -95,6 +92,7 @@ def refresh(
         SparkCepError: CEP_PATTERN_TABLE_CHANGED, CEP_PATTERN_TABLE_BUSY, and errors of the query.
     """
     started = clock.perf_counter()
+    anew = False
     d = base.definition
     now = settings_of(spark)
     for key, value in now.items() if not full else ():
@@ -103,10 +101,12 @@ def refresh(
     found = matched(spark, plain, d.query, None if full else base)
     if full:
         found.reason = "asked for"
+        # What another program has written is no part of the changes.
+        anew = not call(spark, is_own, table)
     if found.nothing:
         return Done(replace(base, reason=found.reason, inserted=0, withdrawn=0, cases=0), "unchanged",
                     clock.perf_counter() - started)  # fmt: skip
-    anew = _types(found.columns) != _types(StructType.fromJson(json.loads(d.columns)))
+    anew = anew or _types(found.columns) != _types(StructType.fromJson(json.loads(d.columns)))
     if anew and not full:
         raise changed("its query gives other columns than when it was made")
     definition = replace(d, settings=now, columns=found.columns.json(), keys=found.keys, whole=found.whole)

@@ -131,13 +131,17 @@ def _opened(table: Location) -> Any:
 
 
 def newest_commit(table: Location) -> str:
-    """Names the newest commit; empty where there is no table."""
+    """Tells the newest commit from all others, also of other tables; empty where there is no table."""
     found = filesystem(table).get_file_info(pafs.FileSelector("_delta_log", allow_not_found=True))
-    return max((f.base_name for f in found if f.extension == "json"), default="")
+    commits = [(f.base_name, f.mtime_ns) for f in found if f.extension == "json"]
+    return f"{table.uri} {max(commits)}" if commits else ""
 
 
-def read_newest(table: Location) -> Version | None:
+def read_newest(table: Location, *, is_own_alone: bool = True) -> Version | None:
     """The newest version; None where there is no table.
+
+    Args:
+        is_own_alone: whether no other program may have changed the rows since.
 
     Raises:
         PatternIndexError: CEP_PATTERN_TABLE_CHANGED, another program has changed the rows since; CEP_INDEX_FORMAT.
@@ -153,9 +157,17 @@ def read_newest(table: Location) -> Version | None:
                 added = pa.table(delta.get_add_actions(flatten=True)).to_pydict()
                 files = zip(added["path"], added["size_bytes"], added["num_records"], strict=True)
                 return Version.from_text(commit[_KEY], [DataFile(path, size, rows) for path, size, rows in files])
-            if commit.get("operation") not in _HARMLESS and limit is None:
+            if is_own_alone and commit.get("operation") not in _HARMLESS and limit is None:
                 raise changed_by_others(str(commit.get("operation")))
     return None
+
+
+def is_own(table: Location) -> bool:
+    """Whether no other program has changed a table's rows."""
+    try:
+        return read_newest(table) is not None
+    except PatternIndexError:
+        return False
 
 
 def read_versions(table: Location) -> tuple[list[Version], int]:
