@@ -22,12 +22,12 @@ from benchmarks.refreshes import going_on
 from sparkcep.settings import INDEX_PATH
 
 EVENTS, DAYS = 10_000_000, 5
-LOG = "FROM events CASE case_id TIME ts EVENT TYPE activity"
 HEAD = "FROM events PARTITION BY case_id ORDER BY ts EVENT TYPE activity PATTERN "
 QUERIES = {
     "sequence": HEAD + "SEQ({0} a, {1} b, {2} c) MATCHES NON OVERLAPPING",
     "all matches": HEAD + "SEQ({0} a, {1} b) WITHIN 30 DAYS EVENT SELECTION SKIP TILL ANY MATCH",
-    "Kleene": HEAD + "SEQ({0} a, {1}+ b[], {2} c) WHERE b[i].pos > b[i-1].pos RETURN a.ts AS since, count(b[].pos) AS n",
+    "Kleene": HEAD
+    + "SEQ({0} a, {1}+ b[], {2} c) WHERE b[i].pos > b[i-1].pos RETURN a.ts AS since, count(b[].pos) AS n",
     "absence": HEAD + "SEQ({0} a, !{1} b) WITHIN 7 DAYS OMIT CENSORED MATCHES",
     "timed out": HEAD + "SEQ({0} a, {1} b) WITHIN 7 DAYS MATCHES ALL WITH TIMED OUT OMIT CENSORED MATCHES",
     "clause": "SELECT * FROM events MATCH_RECOGNIZE (PARTITION BY case_id ORDER BY ts MEASURES A.ts AS since, "
@@ -79,7 +79,7 @@ def main(events: int = EVENTS, days: int = DAYS, names: Sequence[str] = ()) -> N
                 made[name] = seconds_of(lambda q=query, n=name: spark.sql(f"CREATE PATTERN TABLE {named(n)} AS {q}"))
                 print(f"{name}: created in {made[name]:.1f} s", flush=True)
                 whole(spark, query)
-            by_hand = model(spark, types, root) if not names else None
+            by_hand = Model(spark, types, root) if not names else None
             for batch in itertools.islice(going_on(events // 100), days):
                 pq.write_table(batch, folder / f"day-{time.time_ns()}.parquet", compression="zstd")
                 view(spark, folder)
@@ -99,9 +99,9 @@ def main(events: int = EVENTS, days: int = DAYS, names: Sequence[str] = ()) -> N
         facts[name] = {"refresh": own, "full": full, "ratio": ratio, "created": made[name]}
         rows.append([name, f"{made[name]:.1f}", f"{own:.2f}", f"{full:.2f}", f"{ratio:.2f}"])
     if by_hand is not None:
-        own, _ = by_hand.seconds, None
-        facts["model"] = {"refresh": statistics.median(own)}
-        rows.append(["sequence, by hand", "", f"{statistics.median(own):.2f}", "", ""])
+        median = statistics.median(by_hand.seconds)
+        facts["model"] = {"refresh": median}
+        rows.append(["sequence, by hand", "", f"{median:.2f}", "", ""])
     floor, least = statistics.median(floors), statistics.median(trivial)
     about = ABOUT.format(events=events, cases=events // 100, days=days, floor=floor, floors=floor / least)
     text = "\n".join([about, *table(["query", "created, s", "refresh, s", "full run, s", "refresh / full run"], rows)])
@@ -127,7 +127,7 @@ def whole(spark: SparkSession, query: str) -> None:
     spark.sql(query).write.format("noop").mode("overwrite").save()
 
 
-class model:
+class Model:
     """The model written by hand; a call brings it up to date. ``seconds``: that its calls took."""
 
     def __init__(self, spark: SparkSession, types: Sequence[str], root: Path) -> None:
