@@ -19,6 +19,7 @@ from ..conftest import IS_CONNECT, drawn
 from .world import QUERIES, World
 
 #: Queries that differ in how their cases are found.
+AS_A_WHOLE = ("trends", "sliding", "one_case")
 SHORT = ("kleene", "absent", "by_case", "clause")
 
 
@@ -52,9 +53,11 @@ def test_equals_a_full_run(world: World, name: str) -> None:
     world.create(name, f"pt_{name}")
     assert world.difference(name, f"pt_{name}") == ""
     for _ in range(3):
-        world.batch()
-        refresh(world, name)
+        change = world.batch()
+        reason = str(refresh(world, name)["reason"])
         assert world.difference(name, f"pt_{name}") == ""
+        if change in ("grown", "repeated"):
+            assert (reason == "1 file is new") == (name not in AS_A_WHOLE), reason
 
 
 @pytest.mark.long

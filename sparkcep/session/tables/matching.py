@@ -59,6 +59,8 @@ _JSON = {"ignoreNullFields": "false", "timeZone": "UTC", "timestampFormat": "yyy
 ROW = PREFIX + "row"
 #: A key's column behind the query's own.
 _KEY = PREFIX + "case_of_row_"
+#: Lines of a plan that only give a relation a name.
+_NAMES = ("SubqueryAlias", "View (", "WithCTE", "CTERelation")
 #: Tells cases changed from the rest of a statement's relations.
 _CHANGED = PREFIX + "changed"
 
@@ -180,7 +182,7 @@ class _Run:
                 for f in (frame, relation.given, relation.source)
             )
         own = set(given) | set(source)
-        rest = [line for line in lines if line not in own and not line.startswith(("SubqueryAlias", "View ("))]
+        rest = [line for line in lines if line not in own and not line.startswith(_NAMES)]
         return hashlib.sha256("\n".join(rest).encode()).hexdigest()[:16]
 
     def check(self, execution: StatementExecution, frame: DataFrame) -> None:
