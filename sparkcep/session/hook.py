@@ -146,7 +146,7 @@ def _wrapper(original: SqlMethod) -> SqlMethod:
             return original(self, sqlQuery, args, **kwargs)
         from pyspark.errors import ParseException
 
-        from sparkcep.session.tables.known import with_tables
+        from sparkcep.session.tables.naming import with_tables
         from sparkcep.sql.index_statements import mentions_index, read_index_statement
         from sparkcep.sql.statement import mentions_pattern
         from sparkcep.sql.table_statements import mentions_table, read_table_statement

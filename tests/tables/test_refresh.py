@@ -20,7 +20,7 @@ from .world import QUERIES, World
 
 #: Queries that differ in how their cases are found.
 AS_A_WHOLE = ("trends", "sliding", "one_case")
-SHORT = ("kleene", "absent", "by_case", "clause")
+SHORT = ("absent", "clause")
 
 
 @pytest.fixture

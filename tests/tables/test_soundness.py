@@ -14,7 +14,7 @@ from sparkcep.session.tables.names import locate
 from ..conftest import IS_CONNECT
 from .world import WHOLE
 
-pytestmark = pytest.mark.skipif(IS_CONNECT, reason="Connect matches everything again")
+pytestmark = [pytest.mark.full, pytest.mark.skipif(IS_CONNECT, reason="Connect matches everything again")]
 QUERY = "FROM so_log PARTITION BY u ORDER BY ts EVENT TYPE e PATTERN SEQ(A x, B y) EVENT SELECTION SKIP TILL ANY MATCH"
 OTHER = "its query has other values than it had: everything is matched again"
 Check = Callable[[str], Any]

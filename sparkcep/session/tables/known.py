@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from sparkcep.settings import INDEX_PATH
@@ -15,7 +13,6 @@ from sparkcep.spark.plan import is_remote
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-T = TypeVar("T")
 #: Below the path of the indexes; no index can have this name.
 DIRECTORY = "pattern-tables"
 #: Of each session the names of pattern tables, with the newest commit that its view was made of; empty: none was made.
@@ -33,27 +30,3 @@ def known(spark: SparkSession) -> dict[str, str]:
                 names = os.listdir(os.path.join(path.removeprefix("file://"), DIRECTORY))
                 _KNOWN[spark] = dict.fromkeys(names, "")
     return _KNOWN[spark]
-
-
-def with_tables(spark: SparkSession, text: str, run: Callable[[str], T]) -> T:
-    """Run a statement that may name pattern tables, which are views of their newest versions by then."""
-    from pyspark.errors import AnalysisException
-
-    missed: set[str] = set()
-    while True:
-        named = text
-        if tables := known(spark):
-            words = set(re.findall(r"\w+", text.lower()))
-            if names := [name for name in tables if words.issuperset(name.split("."))]:
-                from sparkcep.session.tables.names import with_views
-
-                named = with_views(spark, text, names)
-        try:
-            return run(named)
-        except AnalysisException as error:
-            from sparkcep.session.tables.names import show_missing
-
-            name = show_missing(spark, error)
-            if not name or name in missed:
-                raise
-            missed.add(name)

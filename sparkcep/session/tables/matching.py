@@ -32,7 +32,7 @@ from sparkcep.session.tables.changes import (
     functions_of_users,
     source_state,
 )
-from sparkcep.session.tables.known import with_tables
+from sparkcep.session.tables.naming import with_tables
 from sparkcep.session.tables.storage import CASE, CHANGE, MATCH_ID, OWN_COLUMNS, Version
 from sparkcep.session.templates import Templates
 from sparkcep.settings import Settings, getter
