@@ -198,6 +198,7 @@ def test_what_is_no_relation(log: SparkSession) -> None:
         ("{0} WHERE y.ts > unix_timestamp('1970-01-01 00:00:01', 'yyyy-MM-dd HH:mm:ss')", ""),
         ("{0} WHERE y.ts > (SELECT max(ts) FROM so_log)", "A subquery in the pattern may give another value"),
         ("{0} WHERE y.ts < unix_timestamp()", "unix_timestamp gives another value"),
+        ("SELECT match_number FROM ({0})", ""),
         ("SELECT count(*) AS n FROM ({0})", "does not give a row for each row of the pattern"),
         ("SELECT map(CAST(u AS BINARY), 1) AS m FROM ({0})", "is MAP<BINARY,INT>, which pattern tables do not keep"),
     ],

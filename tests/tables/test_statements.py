@@ -208,7 +208,7 @@ def test_a_name_with_a_schema(world: World) -> None:
 
 
 def test_a_table_of_files(world: World) -> None:
-    """Also where a session does not show how a log is made."""
+    """Also where a session does not show how a log is made, which is then matched as a whole."""
     spark = world.spark
     spark.sql("CREATE TABLE ts_files USING parquet AS SELECT * FROM ts_log")
     query = QUERY.replace("ts_log", "ts_files")
@@ -217,8 +217,8 @@ def test_a_table_of_files(world: World) -> None:
         "INSERT INTO ts_files VALUES ('u1', TIMESTAMP'2030-01-01', 1, 'A'), ('u1', TIMESTAMP'2030-01-02', 2, 'B')"
     )
     done = spark.sql("REFRESH PATTERN TABLE of_files").collect()[0]
-    assert (done.cases, done.withdrawn) == (1, 0)
-    assert "new" in done.reason
+    assert (done.cases, done.withdrawn) == (None if IS_CONNECT else 1, 0)
+    assert ("does not show" if IS_CONNECT else "new") in done.reason
     columns = "u, match_number, start_time, end_time"
     kept, whole = (spark.sql(f"SELECT {columns} FROM {relation}") for relation in ("of_files", f"({query})"))
     assert sorted(map(str, kept.collect())) == sorted(map(str, whole.collect()))

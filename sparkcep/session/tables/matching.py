@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import Column, DataFrame, SparkSession, Window
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, BinaryType, DataType, MapType, StructType
 
@@ -32,8 +32,9 @@ from sparkcep.session.tables.changes import (
     functions_of_users,
     source_state,
 )
+from sparkcep.session.tables.identity import case_of, identified
 from sparkcep.session.tables.naming import with_tables
-from sparkcep.session.tables.storage import CASE, CHANGE, MATCH_ID, OWN_COLUMNS, Version
+from sparkcep.session.tables.storage import CASE, CHANGE, OWN_COLUMNS, Version
 from sparkcep.session.templates import Templates
 from sparkcep.settings import Settings, getter
 from sparkcep.spark.plan import analysed, shows_plans
@@ -52,11 +53,6 @@ LISTED_CASES = 20_000
 BROADCAST_CASES = 1_000_000
 #: Types that Delta tables do not have.
 _NOT_STORED = ("interval", "void", "time(")
-#: As `to_json` writes all of a value, whatever the session's time zone.
-_JSON = {"ignoreNullFields": "false", "timeZone": "UTC", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
-         "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"}  # fmt: skip
-#: The digest of a row's columns, for comparison.
-ROW = PREFIX + "row"
 #: A key's column behind the query's own.
 _KEY = PREFIX + "case_of_row_"
 #: Lines of a plan that only give a relation a name.
@@ -91,7 +87,7 @@ class Matching:
         """Those of a table's rows that are of the cases that are matched again."""
         if self.cases is None:
             return rows
-        own = self.cases.select(_case([F.col(name) for name in self.cases.columns]).alias(CASE))
+        own = self.cases.select(case_of([F.col(name) for name in self.cases.columns]).alias(CASE))
         return rows.join(F.broadcast(own) if self.count <= BROADCAST_CASES else own, CASE, "left_semi")
 
     def release(self) -> None:
@@ -168,7 +164,7 @@ class _Run:
             found.reason = f"{why}: everything is matched again" if self.base is not None else "created"
         if not found.nothing:
             keys = [f"{_KEY}{k}" for k in range(len(extra))] or found.keys or ()
-            found.frame = self.identified(frame, keys)
+            found.frame = identified(frame, found.columns.names, keys, self.digest)
         return found
 
     def meaning(self, relation: Relation, frame: DataFrame) -> str:
@@ -309,23 +305,6 @@ class _Run:
                 )
         return distinct_keys(analyzer, query, keys, source, condition)
 
-    def identified(self, frame: DataFrame, keys: Sequence[str]) -> DataFrame:
-        """The query's rows with CASE and MATCH_ID.
-
-        A match is known by what it is, not by where it was found: its number in its case and the positions of its
-        events are left out, as they change with what comes before it. Rows that are the same are counted.
-        """
-        names, types = self.found.columns.names, frame.schema
-        content = [_without_position(quote(n), types[n].dataType).alias(n) for n in names if n != "match_number"]
-        case = _case([F.col(quote(key)) for key in keys]) if keys else F.lit("")
-        known_by = F.md5(F.concat(F.lit(self.digest), case, F.to_json(F.struct(*content), _JSON)))
-        own = [F.col(quote(n)) for n in names]
-        rows = frame.select(*own, case.alias(CASE), known_by.alias(MATCH_ID), row_digest(names).alias(ROW))
-        number = F.row_number().over(Window.partitionBy(MATCH_ID).orderBy(ROW))
-        again = F.md5(F.concat(MATCH_ID, number.cast("string")))
-        match_id = F.when(number == 1, F.col(MATCH_ID)).otherwise(again)
-        return rows.select(*own, CASE, match_id.alias(MATCH_ID), ROW)
-
 
 def _keys(query: TableQuery, execution: StatementExecution) -> tuple[tuple[str, ...] | None, str]:
     """Names of the case's keys in the pattern's relation; None, and why, where cases are not looked at alone."""
@@ -356,11 +335,6 @@ def _keys(query: TableQuery, execution: StatementExecution) -> tuple[tuple[str, 
     return keys, ""
 
 
-def row_digest(names: Sequence[str]) -> Column:
-    """A digest of all of a row's values."""
-    return F.md5(F.to_json(F.struct(*(F.col(quote(n)).alias(n) for n in names)), _JSON))
-
-
 def _is_stored(type_: DataType) -> bool:
     """Whether Delta has a type; and keys of maps are told apart by their JSON."""
     if isinstance(type_, StructType):
@@ -388,18 +362,3 @@ def _is_one_of(column: str, values: Sequence[str | int], *, or_null: bool) -> st
 
 def _type(rows: DataFrame, column: str) -> str:
     return str(rows.schema[column].dataType.simpleString())
-
-
-def _case(keys: Sequence[Column]) -> Column:
-    """A case's keys as one text."""
-    return F.to_json(F.struct(*(key.alias(str(k)) for k, key in enumerate(keys))), _JSON)
-
-
-def _without_position(name: str, type_: DataType) -> Column:
-    """A column; of one that holds events, without their positions in the case."""
-    column = F.col(name)
-    if isinstance(type_, ArrayType) and isinstance(type_.elementType, StructType):
-        others = [n for n in type_.elementType.names if n != "position"]
-        if others and len(others) < len(type_.elementType.names):
-            return F.transform(column, lambda event: F.struct(*(event[n].alias(n) for n in others)))
-    return column

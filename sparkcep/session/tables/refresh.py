@@ -23,7 +23,8 @@ from sparkcep.index.storage import DataFile, Location, call
 from sparkcep.query import PREFIX, quote
 from sparkcep.session.analyzer import SqlMethod
 from sparkcep.session.tables.errors import changed
-from sparkcep.session.tables.matching import ROW, Matching, matched, row_digest
+from sparkcep.session.tables.identity import ROW, row_digest
+from sparkcep.session.tables.matching import Matching, matched
 from sparkcep.session.tables.reading import read_files
 from sparkcep.session.tables.storage import (
     CHANGE,
