@@ -147,16 +147,16 @@ def _wrapper(original: SqlMethod) -> SqlMethod:
         from pyspark.errors import ParseException
 
         from sparkcep.session.tables.naming import with_tables
-        from sparkcep.sql.index_statements import mentions_index, read_index_statement
+        from sparkcep.sql.index_statements import read_index_statement
         from sparkcep.sql.statement import mentions_pattern
-        from sparkcep.sql.table_statements import mentions_table, read_table_statement
+        from sparkcep.sql.table_statements import read_table_statement
 
-        if mentions_index(sqlQuery) and (statement := read_index_statement(sqlQuery)):
+        if statement := read_index_statement(sqlQuery):
             from sparkcep.session.indexes.commands import run_index_statement
 
             return run_index_statement(self, sqlQuery, statement)
         plain = functools.partial(original, self)
-        if mentions_table(sqlQuery) and (command := read_table_statement(sqlQuery)):
+        if command := read_table_statement(sqlQuery):
             from sparkcep.session.tables.commands import run_table_statement
 
             return run_table_statement(self, plain, sqlQuery, command, has_arguments=bool(args or kwargs))

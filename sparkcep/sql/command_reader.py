@@ -1,32 +1,154 @@
-"""Statements of commands read by recursive descent: what those about indexes and those about tables share."""
+"""Commands about pattern indexes and pattern tables, recognised by a cheap test and read by recursive descent."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
 from sparkcep.errors import PatternParseError
-from sparkcep.sql.lexicon import Token
+from sparkcep.sql.lexicon import Token, tokenize
 
 
-class CommandReader:
-    """A command's tokens behind its verb.
+@dataclass(slots=True)
+class Command:
+    """A command as read. ``places``: character offsets of what an error may blame."""
 
-    ``grammar``: the form of a statement by its verb, for hints. ``places``: gets character offsets of what an error may
-    blame. ``options``: gets what WITH says.
+    verb: str
+    name: str = ""
+    full: bool = False
+    extended: bool = False
+    if_exists: bool = False
+    retain_hours: float = 168
+    places: dict[str, int] = field(default_factory=dict)
+
+
+C = TypeVar("C", bound=Command)
+
+
+@dataclass(frozen=True, slots=True)
+class CommandText:
+    """The text of a command: its tokens, the place of the noun in them, and REFRESH or REPLACE of CREATE OR."""
+
+    text: str
+    tokens: tuple[Token, ...]
+    noun: int
+    existing: str = ""
+
+    @property
+    def verb(self) -> str:
+        """What it does, without abbreviation."""
+        verb = self.tokens[0].upper
+        return "DESCRIBE" if verb == "DESC" else verb
+
+
+def mentions(text: str, noun: str) -> bool:
+    """Whether a text can be a command about a noun. If not, it is never tokenised."""
+    low = text.lower()
+    at = low.find("pattern")
+    return at >= 0 and low.find(noun.lower(), at) >= 0
+
+
+def command_text(
+    text: str, noun: str, plural: str, verbs: Collection[str], create_or: Collection[str] = ()
+) -> CommandText | None:
+    """A text that is a command about a noun; None: it is another statement.
+
+    Args:
+        noun, plural: of what the command is about, upper case. verbs: also behind DESC for DESCRIBE. create_or: words
+            that may follow CREATE OR.
+    """
+    if not mentions(text, noun):
+        return None
+    try:
+        tokens = tokenize(text)
+    except PatternParseError:
+        return None  # Spark says better what is wrong with a statement that may be its own
+    words = [token.upper for token in tokens[:5]]
+    existing = words[2] if words[:2] == ["CREATE", "OR"] and set(words[2:3]) & set(create_or) else ""
+    place = 4 if existing else 2
+    known = set(words[:1]) & set(verbs)
+    if not known or words[place - 1 : place] != ["PATTERN"] or words[place : place + 1] not in ([noun], [plural]):
+        return None
+    return CommandText(text, tokens, place, existing)
+
+
+class CommandReader(Generic[C]):
+    """Reads a command's tokens from the noun on into ``out``.
+
+    ``grammar``: the form of a statement by its verb, for hints. ``what``: the command is about, with an article.
     """
 
-    def __init__(self, text: str, tokens: tuple[Token, ...], grammar: Mapping[str, str]) -> None:
-        self.text = text
-        end = len(tokens)
-        while tokens[end - 1].upper == ";":
+    grammar: Mapping[str, str] = {}
+    what = ""
+
+    def __init__(self, command: CommandText, out: C) -> None:
+        end = len(command.tokens)
+        while command.tokens[end - 1].upper == ";":
             end -= 1
-        self.tokens = tokens[:end]
-        verb = tokens[0].upper
-        self.verb = "DESCRIBE" if verb == "DESC" else verb
-        self.grammar = grammar
-        self.at = 2
-        self.places: dict[str, int] = {}
-        self.options: dict[str, str] = {}
+        self.text = command.text
+        self.tokens = command.tokens[:end]
+        self.verb = command.verb
+        self.at = command.noun
+        self.out = out
+        self.places = out.places
+
+    def read(self, noun: str, plural: str) -> C:
+        """The whole command.
+
+        Raises:
+            PatternParseError: CEP_SYNTAX_ERROR, with the form of the statement as hint.
+        """
+        self.expect(plural if self.verb == "SHOW" else noun)
+        getattr(self, f"read_{self.verb.lower()}")()
+        if self.peek() is not None:
+            raise self.error("the statement should end here")
+        return self.out
+
+    # -- commands ------------------------------------------------------------------------------------------------------
+
+    def read_name(self) -> None:
+        """The name of what the command is about."""
+        self.place("name")
+        self.out.name = self.name(f"{self.what}'s name")
+
+    def read_show(self) -> None:
+        """SHOW has no name."""
+
+    def read_refresh(self) -> None:
+        """REFRESH ... [FULL]."""
+        self.read_name()
+        self.out.full = self.take("FULL")
+
+    def read_optimize(self) -> None:
+        """OPTIMIZE ..."""
+        self.read_name()
+
+    def read_describe(self) -> None:
+        """DESCRIBE ... [EXTENDED], which may be a name, as in Spark."""
+        self.out.extended = self.is_word("EXTENDED") and self.peek(1) is not None and self.take("EXTENDED")
+        self.read_name()
+
+    def read_drop(self) -> None:
+        """DROP ... [IF EXISTS]."""
+        self.out.if_exists = self.take("IF", "EXISTS")
+        self.read_name()
+
+    def read_vacuum(self) -> None:
+        """VACUUM ... [RETAIN n HOURS]."""
+        self.read_name()
+        if not self.take("RETAIN"):
+            return
+        self.place("retain")
+        token = self.peek()
+        if token is None or token.kind != "number" or not token.text.replace(".", "", 1).isdigit():
+            raise self.error("a number of hours is expected")
+        self.at += 1
+        self.out.retain_hours = float(token.text)
+        if not (self.take("HOURS") or self.take("HOUR")):
+            raise self.error("HOURS is expected")
+
+    # -- tokens --------------------------------------------------------------------------------------------------------
 
     def peek(self, ahead: int = 0) -> Token | None:
         """A token that comes next; None behind the last."""
@@ -72,51 +194,3 @@ class CommandReader:
         token = self.peek()
         for key in keys:
             self.places[key] = token.start if token else len(self.text.rstrip())
-
-    def hours(self) -> float:
-        """RETAIN n HOURS, or a week."""
-        if not self.take("RETAIN"):
-            return 168
-        self.place("retain")
-        token = self.peek()
-        if token is None or token.kind != "number" or not token.text.replace(".", "", 1).isdigit():
-            raise self.error("a number of hours is expected")
-        self.at += 1
-        if not (self.take("HOURS") or self.take("HOUR")):
-            raise self.error("HOURS is expected")
-        return float(token.text)
-
-    def is_extended(self) -> bool:
-        """Whether EXTENDED comes next, which may be a name, as in Spark."""
-        return self.is_word("EXTENDED") and self.peek(1) is not None and self.take("EXTENDED")
-
-    def end(self) -> None:
-        """See that the statement ends here."""
-        if self.peek() is not None:
-            raise self.error("the statement should end here")
-
-    def read_options(self) -> None:
-        """`(option = value, ...)`."""
-        self.expect("(")
-        while True:
-            token = self.peek()
-            name = self.name("an option")
-            assert token is not None
-            key = f"option:{name.lower()}"
-            if key in self.places:
-                raise self.error(f"{name} is given twice", token.start)
-            self.places[key] = token.start
-            self.expect("=")
-            self.options[name] = self.value()
-            if self.take(")"):
-                break
-            if not self.take(","):
-                raise self.error("a comma or ) is expected")
-
-    def value(self) -> str:
-        """The value of an option."""
-        token = self.peek()
-        if token is None or token.kind not in ("string", "number", "word"):
-            raise self.error("a string or a number is expected")
-        self.at += 1
-        return token.text

@@ -1,12 +1,10 @@
-"""Statements about pattern indexes: recognised by a cheap test, read by recursive descent."""
+"""Statements about pattern indexes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from sparkcep.errors import PatternParseError
-from sparkcep.sql.command_reader import CommandReader
-from sparkcep.sql.lexicon import Token, tokenize
+from sparkcep.sql.command_reader import Command, CommandReader, command_text
 
 _VERBS = frozenset("CREATE REFRESH OPTIMIZE SHOW DESCRIBE DESC ALTER DROP VACUUM ANALYZE".split())
 _GRAMMAR = {
@@ -25,28 +23,14 @@ ROLES = ("case", "time", "tiebreak", "event")
 
 
 @dataclass(slots=True)
-class IndexStatement:
-    """A statement as read. ``places``: character offsets of what an error may blame."""
+class IndexStatement(Command):
+    """A statement about an index as read."""
 
-    verb: str
-    name: str = ""
     source: tuple[str, ...] = ()
     columns: dict[str, str] = field(default_factory=dict)
     include: tuple[str, ...] = ()
     kind: str = "siesta"
     options: dict[str, str] = field(default_factory=dict)
-    full: bool = False
-    extended: bool = False
-    if_exists: bool = False
-    retain_hours: float = 168
-    places: dict[str, int] = field(default_factory=dict)
-
-
-def mentions_index(text: str) -> bool:
-    """Whether the text can be one of these statements. If not, it is never tokenised."""
-    low = text.lower()
-    at = low.find("pattern")
-    return at >= 0 and low.find("index", at) >= 0
 
 
 def read_index_statement(text: str) -> IndexStatement | None:
@@ -55,35 +39,17 @@ def read_index_statement(text: str) -> IndexStatement | None:
     Raises:
         PatternParseError: CEP_SYNTAX_ERROR, with the form of the statement as hint.
     """
-    try:
-        tokens = tokenize(text)
-    except PatternParseError:
-        return None  # Spark says better what is wrong with a statement that may be its own
-    if len(tokens) < 3 or tokens[0].upper not in _VERBS or tokens[1].upper != "PATTERN":
-        return None
-    if tokens[2].upper not in ("INDEX", "INDEXES"):
-        return None
-    return _Reader(text, tokens).statement()
+    found = command_text(text, "INDEX", "INDEXES", _VERBS)
+    return None if found is None else _Reader(found, IndexStatement(found.verb)).read("INDEX", "INDEXES")
 
 
-class _Reader(CommandReader):
-    def __init__(self, text: str, tokens: tuple[Token, ...]) -> None:
-        super().__init__(text, tokens, _GRAMMAR)
-        self.out = IndexStatement(self.verb, places=self.places, options=self.options)
-
-    def statement(self) -> IndexStatement:
-        self.expect("INDEXES" if self.verb == "SHOW" else "INDEX")
-        getattr(self, f"read_{self.verb.lower()}")()
-        self.end()
-        return self.out
-
-    def index_name(self) -> None:
-        self.place("name")
-        self.out.name = self.name("the index's name")
+class _Reader(CommandReader[IndexStatement]):
+    grammar = _GRAMMAR
+    what = "the index"
 
     def read_create(self) -> None:
         self.out.if_exists = self.take("IF", "NOT", "EXISTS")
-        self.index_name()
+        self.read_name()
         self.expect("ON")
         self.source()
         self.expect("(")
@@ -97,36 +63,17 @@ class _Reader(CommandReader):
         if self.take("WITH"):
             self.read_options()
 
-    def read_refresh(self) -> None:
-        self.index_name()
-        self.out.full = self.take("FULL")
-
-    def read_optimize(self) -> None:
-        self.index_name()
-
     def read_show(self) -> None:
         if self.take("ON"):
             self.source()
 
-    def read_describe(self) -> None:
-        self.out.extended = self.is_extended()
-        self.index_name()
-
     def read_alter(self) -> None:
-        self.index_name()
+        self.read_name()
         self.expect("SET")
         self.read_options()
 
-    def read_drop(self) -> None:
-        self.out.if_exists = self.take("IF", "EXISTS")
-        self.index_name()
-
-    def read_vacuum(self) -> None:
-        self.index_name()
-        self.out.retain_hours = self.hours()
-
     def read_analyze(self) -> None:
-        self.index_name()
+        self.read_name()
 
     # -- parts ---------------------------------------------------------------------------------------------------------
 
@@ -170,3 +117,27 @@ class _Reader(CommandReader):
             if not self.take(","):
                 raise self.error("a comma or ) is expected")
         self.out.include = tuple(columns)
+
+    def read_options(self) -> None:
+        self.expect("(")
+        while True:
+            token = self.peek()
+            name = self.name("an option")
+            assert token is not None
+            key = f"option:{name.lower()}"
+            if key in self.places:
+                raise self.error(f"{name} is given twice", token.start)
+            self.places[key] = token.start
+            self.expect("=")
+            self.out.options[name] = self.value()
+            if self.take(")"):
+                break
+            if not self.take(","):
+                raise self.error("a comma or ) is expected")
+
+    def value(self) -> str:
+        token = self.peek()
+        if token is None or token.kind not in ("string", "number", "word"):
+            raise self.error("a string or a number is expected")
+        self.at += 1
+        return token.text

@@ -21,9 +21,10 @@ from sparkcep.planner.choice import make_plan
 from sparkcep.sql.block.binder import bind_block
 from sparkcep.sql.clause.binder import bind
 from sparkcep.sql.clause.parser import parse_clause
+from sparkcep.sql.command_reader import mentions
 from sparkcep.sql.commands import classify
 from sparkcep.sql.function import read_function
-from sparkcep.sql.index_statements import mentions_index, read_index_statement
+from sparkcep.sql.index_statements import read_index_statement
 from sparkcep.sql.occurrences import read_statement
 from sparkcep.sql.outer import most_probable, partition_predicate, plain_limit, wanted_names, wants_repairs_only
 from sparkcep.sql.rewriter import Rewriter
@@ -83,7 +84,7 @@ def outcome(text: str) -> str:
 
 
 def _outcome(text: str) -> str:
-    if mentions_index(text) and read_index_statement(text) is not None:
+    if read_index_statement(text) is not None:
         return "index"
     if not mentions_pattern(text):
         return "foreign"
@@ -347,7 +348,7 @@ def real_statements() -> tuple[str, ...]:
     """Those of the tests and examples."""
     out = [c.sql for f in sorted((ROOT / "tests" / "sql").rglob("*.test")) for c in read_cases(f) if c.sql]
     out += [f.read_text() for f in sorted((ROOT / "sql_examples").rglob("*.sql"))]
-    return tuple(t for t in out if len(t) < 3000 and (mentions_pattern(t) or mentions_index(t)))
+    return tuple(t for t in out if len(t) < 3000 and (mentions_pattern(t) or mentions(t, "INDEX")))
 
 
 _TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
