@@ -21,7 +21,16 @@ import pyarrow.parquet as pq
 
 from sparkcep.errors import PatternIndexError
 from sparkcep.index.claims import claimed
-from sparkcep.index.storage import DataFile, Location, busy, commit_files, conflicts_are_busy, filesystem, opened
+from sparkcep.index.storage import (
+    DataFile,
+    Location,
+    busy,
+    commit_files,
+    conflicts_are_busy,
+    delta_table,
+    filesystem,
+    opened,
+)
 from sparkcep.index.storage_errors import STORAGE, classed, damaged, redacted, refusal
 from sparkcep.index.tables import FORMAT_VERSION, SNAPSHOTS, Definition
 
@@ -189,16 +198,15 @@ def read_current(index: Location) -> Snapshot | None:
 
 
 def _snapshot_files(index: Location) -> list[tuple[int, str]]:
-    from deltalake import DeltaTable
-    from deltalake.exceptions import DeltaError, TableNotFoundError
+    from deltalake.exceptions import DeltaError
 
     table = index.child(SNAPSHOTS)
     try:
-        delta = DeltaTable(table.delta, storage_options=table.storage_options())
-    except TableNotFoundError:
-        return []
+        delta = delta_table(table)
     except DeltaError as error:
         raise _unreadable(table, error) from None
+    if delta is None:
+        return []
     actions = pa.table(delta.get_add_actions(flatten=True)).to_pydict()
     if "max.snapshot" not in actions:
         raise _unreadable(table, KeyError("max.snapshot"))

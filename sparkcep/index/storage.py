@@ -231,17 +231,23 @@ def can_remove_files() -> bool:
     return hasattr(deltalake.transaction, "RemoveAction")
 
 
-def opened(table: Location) -> Any:
-    """A table that is to be extended, as deltalake's; None where it begins, for which a local folder is made."""
+def delta_table(table: Location) -> Any:
+    """A table as deltalake's; None where there is none."""
     from deltalake import DeltaTable
     from deltalake.exceptions import TableNotFoundError
 
     try:
         return DeltaTable(table.delta, storage_options=table.storage_options())
     except TableNotFoundError:
-        if table.local is not None:
-            table.local.mkdir(parents=True, exist_ok=True)
         return None
+
+
+def opened(table: Location) -> Any:
+    """A table that is to be extended, as deltalake's; None where it begins, for which a local folder is made."""
+    delta = delta_table(table)
+    if delta is None and table.local is not None:
+        table.local.mkdir(parents=True, exist_ok=True)
+    return delta
 
 
 def is_conflict(error: Exception) -> bool:

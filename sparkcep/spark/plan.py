@@ -11,6 +11,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from sparkcep.spark.releases import dataset_class
+from sparkcep.spark.session_settings import changed
 
 #: Properties of a table that name the columns of its log.
 LOG_PROPERTIES = tuple(f"sparkcep.{role}" for role in ("case", "time", "tiebreak", "event"))
@@ -70,6 +71,20 @@ def over_plan(spark: SparkSession, plan: Any) -> DataFrame:
     """A DataFrame of one of the JVM's plans."""
     dataset = reduce(getattr, dataset_class().split("."), spark._jvm)
     return DataFrame(dataset.ofRows(spark._jsparkSession, plan), spark)  # type: ignore[union-attr]
+
+
+def plan_texts(spark: SparkSession, *plans: Any) -> list[str]:
+    """Plans as Spark prints them, with all columns instead of the first 25."""
+    with changed(spark, "spark.sql.debug.maxToStringFields", "1000000"):
+        return [str(plan.toString()) for plan in plans]
+
+
+def list_files_again(frame: DataFrame) -> None:
+    """Have Spark list the files that a relation is read from, which it does once for each plan."""
+    leaves = analysed(frame).collectLeaves()
+    for k in range(int(leaves.size())):
+        with suppress(Exception):  # what is read from no files has no place of them
+            leaves.apply(k).relation().location().refresh()
 
 
 def inlined(frame: DataFrame) -> DataFrame:

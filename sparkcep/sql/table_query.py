@@ -98,7 +98,9 @@ def read_table_query(statement: Statement) -> TableQuery:
                 "put the condition into a query over the pattern table",
             )  # fmt: skip
     behind = next((k for k, token in enumerate(s.tokens) if token.start >= form.end), len(s.tokens))
-    return TableQuery(s, form, _list_end(s, form), any(_opens_names(s, k) for k in range(behind, len(s.tokens))))
+    return TableQuery(
+        s, form, _list_end(s, form, behind), any(_opens_names(s, k) for k in range(behind, len(s.tokens)))
+    )
 
 
 def _opens_names(s: Statement, k: int) -> bool:
@@ -107,9 +109,8 @@ def _opens_names(s: Statement, k: int) -> bool:
     return k < before and s.operator(k) == "("
 
 
-def _list_end(s: Statement, form: PatternOccurrence) -> int | None:
+def _list_end(s: Statement, form: PatternOccurrence, behind: int) -> int | None:
     first = next(k for k, token in enumerate(s.tokens) if token.start >= form.start)
-    behind = next((k for k, token in enumerate(s.tokens) if token.start >= form.end), len(s.tokens))
     opens_query = form.kind is OccurrenceKind.BLOCK and s.word(first) == "FROM"
     if opens_query and behind < len(s.tokens) and s.operator(behind) == ")" and s.operator(first - 1) == "(":
         first, behind = first - 1, behind + 1  # a block in parentheses is a relation

@@ -219,3 +219,23 @@ def test_arguments(log: SparkSession) -> None:
         log.sql(f"CREATE PATTERN TABLE given AS {QUERY} WHERE y.ts > :least", args={"least": 1})
     with pytest.raises(Exception, match="PARSE_SYNTAX_ERROR"):
         log.sql("CREATE OR /* pattern table */")
+
+
+def test_a_log_without_files(log: SparkSession, refreshed: Check) -> None:
+    """As a database has it, here the one that comes with Spark."""
+    place = {"url": "jdbc:derby:memory:so;create=true", "table": "events"}
+    driver = {"driver": "org.apache.derby.iapi.jdbc.AutoloadedDriver"}
+    log.table("so_log").write.jdbc(**place, properties=driver)
+    log.read.jdbc(**place, properties=driver).createOrReplaceTempView("so_base")
+    log.sql(f"CREATE PATTERN TABLE stored AS {QUERY.replace('so_log', 'so_base')}")
+    log.sql("SELECT '1' AS u, 7 AS ts, 'B' AS e").write.jdbc(**place, mode="append", properties=driver)
+    done = refreshed("stored")
+    assert (done.reason, done.inserted) == ("its log has no files: " + WHOLE, 1)
+
+
+def test_a_column_far_behind_that_changes(log: SparkSession) -> None:
+    """Spark prints the first 25 columns of a plan."""
+    many = ", ".join(f"{n} AS c{n}" for n in range(30))
+    log.sql(f"CREATE OR REPLACE TEMP VIEW so_wide AS SELECT *, {many}, current_timestamp() AS at FROM so_log")
+    with pytest.raises(SparkCepError, match="The log is made with current_timestamp"):
+        log.sql(f"CREATE PATTERN TABLE wide AS {QUERY.replace('so_log', 'so_wide')}")

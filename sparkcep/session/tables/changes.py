@@ -21,8 +21,7 @@ from sparkcep.lineage.origin import Origin
 from sparkcep.query import PREFIX, SOURCE, PatternQuery
 from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.session.originals import plain_sql
-from sparkcep.spark.plan import analysed, inlined, is_bare, shows_plans
-from sparkcep.spark.session_settings import changed
+from sparkcep.spark.plan import analysed, inlined, is_bare, list_files_again, plan_texts, shows_plans
 
 #: Subqueries, and nodes of more than one relation, as Spark prints plans.
 _OTHERS = re.compile(r"\b[a-z-]+#\d+ \[|^[ :]*:- (?!CTERelationDef)", re.MULTILINE)
@@ -42,22 +41,15 @@ class SourceState:
     unknown: str = ""
 
 
-def source_state(analyzer: SparkAnalyzer, source: DataFrame, columns: Collection[str]) -> SourceState:
-    """The state of an input.
-
-    Args:
-        source: the input. columns: of it, that say which case a row is of.
-    """
-    spark = analyzer.spark
+def source_state(source: DataFrame) -> SourceState:
+    """The state of an input."""
+    spark = source.sparkSession
     if not shows_plans(spark):
         return SourceState(sources.UNKNOWN, unknown="this session does not show what its log is made of")
     source = inlined(source)
     plan = analysed(source)
-    # Spark lists files once: what has come since is to be seen, and nothing that is not.
-    for leaf in _relations(plan):
-        leaf.relation().location().refresh()
-    with changed(spark, "spark.sql.debug.maxToStringFields", "1000000"):  # all columns, not the first 25
-        text, canonical = str(plan.toString()), str(plan.canonicalized().toString())
+    list_files_again(source)  # what has come since is to be seen, and nothing that is not
+    text, canonical = plan_texts(spark, plan, plan.canonicalized())
     if (own := functions_of_users(spark) & set(re.findall(r"\w+(?=\()", text.lower()))) or re.search(r"\)#\d+", text):
         return SourceState(sources.UNKNOWN, unknown=f"its log is made with {', '.join(own) or 'functions in Python'}")
     if not bool(plan.deterministic()):  # numbers of rows and names of files are others once there are more files
@@ -68,7 +60,7 @@ def source_state(analyzer: SparkAnalyzer, source: DataFrame, columns: Collection
     if is_bare(source):
         state = sources.files_state(spark, source)
         return _with_reason(SourceState(state, digest, lambda files: sources.in_files(source, files)))
-    for origin in origins(source, columns):
+    for origin in origins(source, source.columns):
         if origin.by_row:
             state = sources.files_state(spark, origin.files)
             return _with_reason(SourceState(state, digest, partial(_from_files, origin)))
@@ -78,13 +70,6 @@ def source_state(analyzer: SparkAnalyzer, source: DataFrame, columns: Collection
 def functions_of_users(spark: SparkSession) -> set[str]:
     """Names of functions, without a schema, whose definition Spark's plans do not show."""
     return {row[0].rpartition(".")[2].lower() for row in plain_sql(spark)("SHOW USER FUNCTIONS").collect()}
-
-
-def _relations(plan: Any) -> list[Any]:
-    """Relations of files in a plan."""
-    leaves = plan.collectLeaves()
-    nodes = [leaves.apply(k) for k in range(int(leaves.size()))]
-    return [node for node in nodes if node.nodeName() == "LogicalRelation" and hasattr(node.relation(), "location")]
 
 
 def _from_files(origin: Origin, files: Collection[str]) -> DataFrame:
@@ -127,14 +112,14 @@ def changed_cases(
         keys: SQL of the case's keys over the input.
     """
     if now.rows_of is None or now.state["kind"] == "unknown":
-        return Changed(None, f"{now.unknown}: everything is matched again")
+        return Changed(None, now.unknown)
     if now.plan != plan_before:
-        return Changed(None, "its log is made otherwise than it was: everything is matched again")
+        return Changed(None, "its log is made otherwise than it was")
     mode, reason, added = sources.compared(before, now.state)
     if mode == "none":
         return Changed(None, reason, nothing=True)
     if mode != "added":
-        return Changed(None, f"{reason}: everything is matched again")
+        return Changed(None, reason)
     return Changed(distinct_keys(analyzer, query, keys, now.rows_of(added)), reason)
 
 

@@ -63,12 +63,13 @@ def _run(spark: SparkSession, plain: SqlMethod, s: TableStatement) -> DataFrame:
         return _created(spark, plain, s)
     if s.verb == "DROP":
         return _dropped(spark, s)
-    table, version = names.newest(spark, s.name, is_own=s.verb != "REFRESH" or not s.full)
+    checked = not s.full  # which makes the rows anew, whoever has written them
+    table, version = names.newest(spark, s.name, checked=checked)
     if s.verb == "DESCRIBE":
         return spark.createDataFrame(_described(table, version, s.extended), "info_name string, info_value string")
     with _changing(spark, table):
         # Read again behind the lock: whoever held it may have committed.
-        table, version = names.newest(spark, s.name, is_own=s.verb != "REFRESH" or not s.full)
+        table, version = names.newest(spark, s.name, checked=checked)
         if s.verb == "VACUUM":
             deleted = call(spark, vacuum, table, s.retain_hours)
             return spark.createDataFrame([deleted], "deleted_files bigint, deleted_bytes bigint")

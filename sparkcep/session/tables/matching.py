@@ -26,7 +26,6 @@ from sparkcep.session.statement import Narrow, StatementExecution
 from sparkcep.session.statement_settings import statement_settings
 from sparkcep.session.tables.changes import (
     Changed,
-    SourceState,
     changed_cases,
     distinct_keys,
     functions_of_users,
@@ -37,8 +36,7 @@ from sparkcep.session.tables.naming import with_tables
 from sparkcep.session.tables.storage import CASE, CHANGE, OWN_COLUMNS, Version
 from sparkcep.session.templates import Templates
 from sparkcep.settings import Settings, getter
-from sparkcep.spark.plan import analysed, shows_plans
-from sparkcep.spark.session_settings import changed
+from sparkcep.spark.plan import analysed, plan_texts, shows_plans
 from sparkcep.sql.occurrences import read_statement
 from sparkcep.sql.rewriter import InputSql
 from sparkcep.sql.statement import Statement
@@ -67,7 +65,8 @@ class Matching:
 
     ``frame``: the query's columns, then CASE, MATCH_ID and ROW. ``columns``: of the query alone. ``keys``, ``whole``:
     as of :class:`Definition`. ``cases``: a row for each case that is matched again, with its keys, in memory until
-    :meth:`release`; None: all are. ``count``: how many. ``state``, ``plan``, ``log_end``: as of :class:`Version`.
+    :meth:`release`; None: all are. ``count``: how many. ``state``, ``plan``, ``meaning``, ``log_end``: as of
+    :class:`Version`.
     ``nothing``: whether the log is as it was.
     """
 
@@ -78,6 +77,7 @@ class Matching:
     cases: DataFrame | None = None
     state: Mapping[str, Any] = field(default_factory=lambda: sources.UNKNOWN)
     plan: str = ""
+    meaning: str = ""
     log_end: str = ""
     reason: str = ""
     nothing: bool = False
@@ -91,9 +91,10 @@ class Matching:
         return rows.join(F.broadcast(own) if self.count <= BROADCAST_CASES else own, CASE, "left_semi")
 
     def release(self) -> None:
-        """Forget the cases."""
+        """Forget which cases are matched."""
         if self.cases is not None:
             self.cases.unpersist()
+        self.cases, self.count = None, -1
 
 
 def matched(spark: SparkSession, plain: SqlMethod, text: str, base: Version | None) -> Matching:
@@ -149,19 +150,17 @@ class _Run:
         execution, frame = self.executed(text, self.settings, narrow=self.narrow)
         self.check(execution, frame)
         if found.keys is not None:
-            found.plan = f"{found.plan} {self.meaning(execution.relations[0], frame)}"
+            found.meaning = self.meaning(execution.relations[0], frame)
             is_narrow = found.nothing or found.cases is not None
-            if self.base is not None and is_narrow and found.plan != self.base.plan:
+            if self.base is not None and is_narrow and found.meaning != self.base.meaning:
                 found.release()
-                found.cases, found.count, found.nothing, self.otherwise = None, -1, False, True
-                meaning = found.plan.partition(" ")[2]
+                self.otherwise = True
                 frame = self.executed(text, self.settings, narrow=self.narrow)[1]
-                found.plan = f"{found.plan} {meaning}"
         found.columns = StructType([f for f in frame.schema.fields if not f.name.startswith(PREFIX)])
         self.check_columns()
-        if not found.reason:  # whatever has changed
-            why = found.whole or "its log is made of more than one relation"
-            found.reason = f"{why}: everything is matched again" if self.base is not None else "created"
+        if self.base is not None and not found.nothing and found.cases is None:
+            why = found.reason or found.whole or "its log is made of more than one relation"
+            found.reason = f"{why}: everything is matched again"
         if not found.nothing:
             keys = [f"{_KEY}{k}" for k in range(len(extra))] or found.keys or ()
             found.frame = identified(frame, found.columns.names, keys, self.digest)
@@ -172,11 +171,9 @@ class _Run:
         properties of tables that it depends on have their values in it."""
         if not shows_plans(self.spark):
             return ""
-        with changed(self.spark, "spark.sql.debug.maxToStringFields", "1000000"):
-            lines, given, source = (
-                [_line(line) for line in str(analysed(f).toString()).splitlines()]
-                for f in (frame, relation.given, relation.source)
-            )
+        plans = map(analysed, (frame, relation.given, relation.source))
+        texts = plan_texts(self.spark, *plans)
+        lines, given, source = ([_line(line) for line in text.splitlines()] for text in texts)
         own = set(given) | set(source)
         rest = [line for line in lines if line not in own and not line.startswith(_NAMES)]
         return hashlib.sha256("\n".join(rest).encode()).hexdigest()[:16]
@@ -186,7 +183,8 @@ class _Run:
         if frame.isStreaming:
             raise streaming_unsupported("a pattern table over it", hint="write the stream's matches to a Delta table")
         for relation in execution.relations if shows_plans(self.spark) else ():
-            if name := changing_function(str(analysed(relation.given).toString())):
+            (plan,) = plan_texts(self.spark, analysed(relation.given))
+            if name := changing_function(plan):
                 raise PatternAnalysisError(
                     "CEP_PATTERN_TABLE_QUERY",
                     f"The log is made with {name}, which gives another value each time the table is refreshed.",
@@ -238,13 +236,11 @@ class _Run:
             return pruning
         query = planned.query
         keys = [text for text, _ in planned.input.keys]
-        now: SourceState = source_state(analyzer, source, source.columns)
+        now = source_state(source)
         found.state, found.plan = now.state, now.plan
-        cause = Changed(None, "created")
-        if self.otherwise:
-            cause = Changed(None, "its query has other values than it had: everything is matched again")
-        elif base is not None:
-            cause = changed_cases(analyzer, query, keys, now, base.state, base.plan.partition(" ")[0])
+        cause = Changed(None, "its query has other values than it had" if self.otherwise else "")
+        if base is not None and not self.otherwise:
+            cause = changed_cases(analyzer, query, keys, now, base.state, base.plan)
         found.reason, found.nothing = cause.reason, cause.nothing
         if query.omit_censored and query.within is not None and not found.nothing:
             found.log_end = self.log_end(analyzer, query, source)

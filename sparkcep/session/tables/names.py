@@ -35,17 +35,17 @@ def locate(spark: SparkSession, name: str) -> Location:
     return tables_path(spark).child(".".join(checked_name(part, "pattern table") for part in name.split(".")))
 
 
-def newest(spark: SparkSession, name: str, *, is_own: bool = True) -> tuple[Location, Version]:
+def newest(spark: SparkSession, name: str, *, checked: bool = True) -> tuple[Location, Version]:
     """A pattern table and its newest version.
 
     Args:
-        is_own: whether no other program may have changed its rows since.
+        checked: whether to refuse rows that another program has changed since.
 
     Raises:
         PatternIndexError: CEP_PATTERN_TABLE_NOT_FOUND, CEP_PATTERN_TABLE_CHANGED, CEP_INDEX_FORMAT.
     """
     table = locate(spark, name)
-    version = call(spark, _newest, table, is_own)
+    version = call(spark, read_newest, table, checked)
     if version is None:
         names = call(spark, list_tables, tables_path(spark))
         raise PatternIndexError(
@@ -53,10 +53,6 @@ def newest(spark: SparkSession, name: str, *, is_own: bool = True) -> tuple[Loca
             hint=near_hint(name, names, "SHOW PATTERN TABLES lists them"),
         )  # fmt: skip
     return table, version
-
-
-def _newest(table: Location, is_own: bool) -> Version | None:
-    return read_newest(table, is_own_alone=is_own)
 
 
 def rows_of(spark: SparkSession, table: Location, version: Version) -> DataFrame:

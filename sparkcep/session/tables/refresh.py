@@ -46,17 +46,14 @@ _FILE = PREFIX + "file"
 _INSERT, _WITHDRAW, _KEPT = "insert", "withdraw", "kept"
 #: Files of fewer bytes are put together once there are so many of them.
 SMALL_FILE, MANY_FILES = 32 << 20, 24
-#: Settings of a session that rows may depend on.
-SETTINGS = (
-    "spark.sql.session.timeZone",
-    "spark.sql.ansi.enabled",
-    "spark.sql.caseSensitive",
-    "spark.sql.legacy.timeParserPolicy",
-    LOG_CASE.key,
-    LOG_TIME.key,
-    LOG_TIEBREAK.key,
-    LOG_EVENT.key,
-)
+#: Settings of a session that rows may depend on, and the defaults of those that are ours.
+SETTINGS: dict[str, tuple[str, ...]] = {
+    "spark.sql.session.timeZone": (),
+    "spark.sql.ansi.enabled": (),
+    "spark.sql.caseSensitive": (),
+    "spark.sql.legacy.timeParserPolicy": (),
+    **{setting.key: (setting.default,) for setting in (LOG_CASE, LOG_TIME, LOG_TIEBREAK, LOG_EVENT)},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +74,7 @@ def create(
         SparkCepError: CEP_PATTERN_TABLE_QUERY and others of the query; CEP_PATTERN_TABLE_BUSY.
     """
     found = matched(spark, plain, query, None)
+    found.reason = "created"
     definition = Definition(name, query, comment, found.columns.json(), found.keys, found.whole, settings_of(spark))
     return _Refresh(spark, table, definition, found, None, "created", progress).result()
 
@@ -93,41 +91,46 @@ def refresh(
         SparkCepError: CEP_PATTERN_TABLE_CHANGED, CEP_PATTERN_TABLE_BUSY, and errors of the query.
     """
     started = clock.perf_counter()
-    anew = False
     d = base.definition
     now = settings_of(spark)
     for key, value in now.items() if not full else ():
         if d.settings.get(key) != value:
             raise changed(f"{key} is {value or 'not set'}, and was {d.settings.get(key) or 'not set'} when it was made")
     found = matched(spark, plain, d.query, None if full else base)
+    if found.nothing:
+        return _unchanged(base, found.reason, started)
+    has_others = _types(found.columns) != _types(StructType.fromJson(json.loads(d.columns)))
+    if has_others and not full:
+        found.release()
+        raise changed("its query gives other columns than when it was made")
+    compared: Version | None = base
     if full:
         found.reason = "asked for"
-        # What another program has written is no part of the changes.
-        anew = not call(spark, is_own, table)
-    if found.nothing:
-        return Done(replace(base, reason=found.reason, inserted=0, withdrawn=0, cases=0), "unchanged",
-                    clock.perf_counter() - started)  # fmt: skip
-    anew = anew or _types(found.columns) != _types(StructType.fromJson(json.loads(d.columns)))
-    if anew and not full:
-        raise changed("its query gives other columns than when it was made")
+        if has_others or not call(spark, is_own, table):  # what others have written is no part of the changes
+            compared = None
     definition = replace(d, settings=now, columns=found.columns.json(), keys=found.keys, whole=found.whole)
-    return _Refresh(spark, table, definition, found, base, "refreshed", progress, anew).result()
+    return _Refresh(spark, table, definition, found, compared, "refreshed", progress).result()
 
 
 def optimize(spark: SparkSession, table: Location, base: Version, progress: Progress) -> Done:
     """Put a table's small files together; its rows and their changes stay."""
     started = clock.perf_counter()
     if sum(file.size < SMALL_FILE for file in base.files) < 2:
-        done = replace(base, reason="there are no small files", inserted=0, withdrawn=0, cases=0)
-        return Done(done, "unchanged", clock.perf_counter() - started)
-    found = Matching(state=base.state, plan=base.plan, log_end=base.log_end, reason="asked for")
+        return _unchanged(base, "there are no small files", started)
+    found = Matching(
+        state=base.state, plan=base.plan, meaning=base.meaning, log_end=base.log_end, reason="asked for"
+    )  # fmt: skip
     return _Refresh(spark, table, base.definition, found, base, "optimized", progress).result()
+
+
+def _unchanged(base: Version, reason: str, started: float) -> Done:
+    same = replace(base, reason=reason, inserted=0, withdrawn=0, cases=0)
+    return Done(same, "unchanged", clock.perf_counter() - started)
 
 
 def settings_of(spark: SparkSession) -> dict[str, str]:
     """Those of SETTINGS, as the session has them."""
-    own = {setting.key: setting.default for setting in (LOG_CASE, LOG_TIME, LOG_TIEBREAK, LOG_EVENT)}
-    return {key: str(spark.conf.get(key, own[key]) if key in own else spark.conf.get(key)) for key in SETTINGS}
+    return {key: str(spark.conf.get(key, *default)) for key, default in SETTINGS.items()}
 
 
 def _types(columns: StructType) -> list[tuple[str, str]]:
@@ -136,7 +139,8 @@ def _types(columns: StructType) -> list[tuple[str, str]]:
 
 @dataclass(slots=True)
 class _Refresh:
-    """One version on its way to disk. ``anew``: nothing of the base is compared, its rows may have other columns."""
+    """One version on its way to disk. ``base``: that its rows are compared with; None: it begins anew, perhaps with
+    other columns."""
 
     spark: SparkSession
     table: Location
@@ -145,7 +149,6 @@ class _Refresh:
     base: Version | None
     action: str
     progress: Progress
-    anew: bool = False
     started: float = field(default_factory=clock.perf_counter)
     number: int = 0
     batch: str = ""
@@ -159,36 +162,27 @@ class _Refresh:
             self.found.release()
 
     def _result(self, cases: int) -> Done:
-        files = () if self.base is None or self.anew else self.base.files
+        files = () if self.base is None else self.base.files
         insertions: tuple[DataFile, ...] = ()
         withdrawals: tuple[DataFile, ...] = ()
         if self.action != "optimized" and cases != 0:
             self.progress("matching", 0.1)
-            written = self.write(self.changes(files), CHANGE)
-            insertions, withdrawals = (
-                tuple(f for f in written if f"/{CHANGE}={kind}/" in f.path and f.rows) for kind in (_INSERT, _WITHDRAW)
-            )
+            self.write(self.changes(files))
+            insertions, withdrawals = self.written(_INSERT), self.written(_WITHDRAW)
         self.progress("rows that stay", 0.8)
         removed = self.rewritten(files, withdrawals)
         kept = self.keep(removed, withdrawals)
-        begins = self.number if self.base is None or self.anew else self.base.begins
+        begins = self.number if self.base is None else self.base.begins
         stay = tuple(f for f in files if f not in removed)
         version = Version(
             self.definition, self.number, begins, clock.time(), self.action, self.found.reason, self.found.state,
-            self.found.plan, self.found.log_end, cases, sum(f.rows for f in insertions),
+            self.found.plan, self.found.meaning, self.found.log_end, cases, sum(f.rows for f in insertions),
             sum(f.rows for f in withdrawals), tuple(f.path for f in insertions), tuple(f.path for f in withdrawals),
             (*stay, *kept, *insertions),
         )  # fmt: skip
         self.progress("commit", 0.95)
-        call(
-            self.spark,
-            commit_version,
-            self.table,
-            version,
-            (*kept, *insertions),
-            removed,
-            self.definition.schema().json(),
-        )
+        added, columns = (*kept, *insertions), self.definition.schema().json()
+        call(self.spark, commit_version, self.table, version, added, removed, columns)
         self.progress("done", 1.0)
         return Done(version, self.action, clock.perf_counter() - self.started)
 
@@ -198,19 +192,13 @@ class _Refresh:
         """Rows of this version that are new, and rows of the one before that are withdrawn."""
         assert self.found.frame is not None
         names = self.definition.schema().names
-        found = self.found.frame.withColumns(
-            {FOUND_VERSION: F.lit(self.number).cast("bigint"), FOUND_AT: F.current_timestamp()}
-        )
+        stamps = {FOUND_VERSION: F.lit(self.number).cast("bigint"), FOUND_AT: F.current_timestamp()}
+        found = self.found.frame.withColumns({**stamps, _FILE: F.lit(None).cast("string")})
         if not files:
-            nowhere = F.lit(None).cast("string").alias(_FILE)
-            return found.select(*map(quote, names), nowhere, F.lit(_INSERT).alias(CHANGE))
-        rows = read_files(self.spark, self.table, files, self.definition.schema(), path=_FILE)
-        rows = self.found.of_cases(rows)
-        rows = rows.withColumns(
-            {ROW: row_digest(self.found.columns.names), FOUND_VERSION: F.lit(self.number).cast("bigint"),
-             FOUND_AT: F.current_timestamp()}
-        )  # fmt: skip
-        old, new = rows.alias("old"), found.withColumn(_FILE, F.lit(None).cast("string")).alias("new")
+            return found.select(*map(quote, (*names, _FILE)), F.lit(_INSERT).alias(CHANGE))
+        rows = self.found.of_cases(read_files(self.spark, self.table, files, self.definition.schema(), path=_FILE))
+        rows = rows.withColumns({**stamps, ROW: row_digest(self.found.columns.names)})
+        old, new = rows.alias("old"), found.alias("new")
         joined = old.join(new, F.col(f"old.{MATCH_ID}") == F.col(f"new.{MATCH_ID}"), "full")
         joined = joined.where(~F.col(f"old.{ROW}").eqNullSafe(F.col(f"new.{ROW}")))
 
@@ -222,13 +210,17 @@ class _Refresh:
         both = F.array(row("old", _WITHDRAW), row("new", _INSERT))
         return joined.select(F.inline(F.array_compact(both)))
 
-    def write(self, frame: DataFrame, *parted: str) -> tuple[DataFile, ...]:
-        """Write rows into this version's directory; gives its files."""
+    def write(self, frame: DataFrame) -> None:
+        """Write rows into this version's directory, parted by what becomes of them."""
         fault_point("before write")
         with described(self.spark, f"{self.definition.name}: {self.action}"):
             writer = frame.write.mode("append").option("compression", "zstd").options(**SPARK_WRITES)
-            (writer.partitionBy(*parted) if parted else writer).parquet(self.table.child("data", self.batch).spark)
-        return call(self.spark, data_files, self.table, self.batch)
+            writer.partitionBy(CHANGE).parquet(self.table.child("data", self.batch).spark)
+
+    def written(self, kind: str) -> tuple[DataFile, ...]:
+        """Files of this version's rows of a kind."""
+        files = call(self.spark, data_files, self.table, f"{self.batch}/{CHANGE}={kind}")
+        return tuple(f for f in files if f.rows)
 
     def rewritten(self, files: Sequence[DataFile], withdrawals: Sequence[DataFile]) -> tuple[DataFile, ...]:
         """Files whose rows are written again: those that lose some, and small ones where they are many."""
@@ -253,5 +245,5 @@ class _Refresh:
             gone = read_files(self.spark, self.table, withdrawals, None).select(MATCH_ID)
             rows = rows.join(gone, MATCH_ID, "left_anti").select(*map(quote, self.definition.schema().names))
         rows = rows.coalesce(max(1, round(sum(f.size for f in removed) / SMALL_FILE)))
-        written = self.write(rows.withColumn(CHANGE, F.lit(_KEPT)), CHANGE)
-        return tuple(f for f in written if f"/{CHANGE}={_KEPT}/" in f.path and f.rows)
+        self.write(rows.withColumn(CHANGE, F.lit(_KEPT)))
+        return self.written(_KEPT)

@@ -23,7 +23,7 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType, Tim
 
 from sparkcep.errors import PatternIndexError
 from sparkcep.index.snapshots import fault_point
-from sparkcep.index.storage import DataFile, Location, can_remove_files, conflicts_are_busy, filesystem
+from sparkcep.index.storage import DataFile, Location, can_remove_files, conflicts_are_busy, delta_table, filesystem
 from sparkcep.session.tables.errors import busy, changed_by_others
 
 #: Columns of a pattern table behind its query's: which case a row is of, and which match it is.
@@ -68,9 +68,10 @@ class Version:
     """A committed version of a pattern table.
 
     ``begins``: the version from which on its changes can be told. ``action``, ``reason``: what was done and why.
-    ``state``: of the source. ``plan``: digest of how the input is made of it. ``log_end``: of the log's last event, as
-    SQL; empty where nothing depends on it. ``cases``: that were matched again, -1: all. ``withdrawals``: files of the
-    rows withdrawn, ``insertions``: of those that are new. ``files``: of the rows that there are.
+    ``state``: of the source. ``plan``: digest of how the input is made of it, ``meaning``: of what the query makes of
+    that. ``log_end``: of the log's last event, as SQL; empty where nothing depends on it. ``cases``: that were matched
+    again, -1: all. ``withdrawals``: files of the rows withdrawn, ``insertions``: of those that are new. ``files``: of
+    the rows that there are.
     """
 
     definition: Definition
@@ -81,6 +82,7 @@ class Version:
     reason: str
     state: Mapping[str, Any]
     plan: str
+    meaning: str
     log_end: str
     cases: int
     inserted: int
@@ -120,16 +122,6 @@ class Version:
         return cls(definition=Definition(**definition), files=tuple(files), **body)
 
 
-def _opened(table: Location) -> Any:
-    from deltalake import DeltaTable
-    from deltalake.exceptions import TableNotFoundError
-
-    try:
-        return DeltaTable(table.delta, storage_options=table.storage_options())
-    except TableNotFoundError:
-        return None
-
-
 def newest_commit(table: Location) -> str:
     """Tells the newest commit from all others, also of other tables; empty where there is no table."""
     found = filesystem(table).get_file_info(pafs.FileSelector("_delta_log", allow_not_found=True))
@@ -137,28 +129,30 @@ def newest_commit(table: Location) -> str:
     return f"{table.uri} {max(commits)}" if commits else ""
 
 
-def read_newest(table: Location, *, is_own_alone: bool = True) -> Version | None:
+def read_newest(table: Location, checked: bool = True) -> Version | None:
     """The newest version; None where there is no table.
 
     Args:
-        is_own_alone: whether no other program may have changed the rows since.
+        checked: whether to refuse rows that another program has changed since.
 
     Raises:
-        PatternIndexError: CEP_PATTERN_TABLE_CHANGED, another program has changed the rows since; CEP_INDEX_FORMAT.
+        PatternIndexError: CEP_PATTERN_TABLE_CHANGED; CEP_INDEX_FORMAT.
     """
     import pyarrow as pa
 
-    delta = _opened(table)
+    delta = delta_table(table)
     if delta is None:
         return None
-    for limit in (1, None):
-        for commit in delta.history(limit):
-            if _KEY in commit:
-                added = pa.table(delta.get_add_actions(flatten=True)).to_pydict()
-                files = zip(added["path"], added["size_bytes"], added["num_records"], strict=True)
-                return Version.from_text(commit[_KEY], [DataFile(path, size, rows) for path, size, rows in files])
-            if is_own_alone and commit.get("operation") not in _HARMLESS and limit is None:
-                raise changed_by_others(str(commit.get("operation")))
+    commits = delta.history(1)
+    if _KEY not in commits[0]:
+        commits = delta.history()
+    for commit in commits:
+        if _KEY in commit:
+            added = pa.table(delta.get_add_actions(flatten=True)).to_pydict()
+            files = zip(added["path"], added["size_bytes"], added["num_records"], strict=True)
+            return Version.from_text(commit[_KEY], [DataFile(path, size, rows) for path, size, rows in files])
+        if checked and commit.get("operation") not in _HARMLESS:
+            raise changed_by_others(str(commit.get("operation")))
     return None
 
 
@@ -172,7 +166,7 @@ def is_own(table: Location) -> bool:
 
 def read_versions(table: Location) -> tuple[list[Version], int]:
     """All versions whose commits are kept, oldest first, without their files; and the number of the oldest commit."""
-    delta = _opened(table)
+    delta = delta_table(table)
     commits = [] if delta is None else delta.history()
     versions = [Version.from_text(c[_KEY]) for c in commits if _KEY in c]
     return sorted(versions, key=lambda v: v.number), min((int(c["version"]) for c in commits), default=0)
@@ -210,7 +204,7 @@ def commit_version(
     fault_point("before commit")
     try:
         with conflicts_are_busy():
-            delta = _opened(table)
+            delta = delta_table(table)
             if delta is None and version.number == 0:
                 create_table_with_add_actions(
                     table.delta, schema, actions, mode="error", name=version.definition.name,
@@ -233,13 +227,13 @@ def commit_version(
 
 def next_number(table: Location) -> int:
     """The number that the next version gets."""
-    delta = _opened(table)
+    delta = delta_table(table)
     return 0 if delta is None else int(delta.version()) + 1
 
 
 def vacuum(table: Location, retain_hours: float) -> tuple[int, int]:
     """Delete files that no version needs that was the newest within some hours; gives their number and bytes."""
-    delta = _opened(table)
+    delta = delta_table(table)
     options = {"retention_hours": int(retain_hours), "enforce_retention_duration": False, "full": True}
     paths = delta.vacuum(dry_run=True, **options)
     size = sum(info.size or 0 for info in filesystem(table).get_file_info(list(paths)))
