@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import DataFrame, Observation, SparkSession
@@ -40,6 +40,7 @@ from sparkcep.session.messages.spark_errors import (
     of_filter,
     outer_reference,
 )
+from sparkcep.session.narrowing import Narrowing
 from sparkcep.session.planning import OccurrencePlanner
 from sparkcep.session.relations import Relation, check, counted, relation_sql, with_facts, without_within
 from sparkcep.session.shared_forms import PlannedForm, explained, share, takes_part, unread
@@ -71,9 +72,6 @@ if TYPE_CHECKING:
     from sparkcep.session.rules.run import RuleSetResult
 
 T = TypeVar("T")
-#: Of a plan, its input, the query that reads this, and how it is read: how it is read instead.
-Narrow: TypeAlias = Callable[[SparkAnalyzer, AnyPlan, DataFrame, InputSql, Pruning], Pruning]
-
 #: An input of so many bytes is warned of where a condition is not compiled: some minutes instead of some seconds.
 SLOW_BYTES = 64 * 2**20
 #: What Spark says of an input's size where it knows nothing is at least this.
@@ -170,7 +168,7 @@ class StatementExecution:
         unread: spans of patterns that no other one reads, which may share their input. waiting: those of them
             that wait for later ones. heads: what stands at an offset of the text, once
             they do. streams: where patterns over streams stand.
-        narrow: leaves out partitions of a pattern's input, as an index does.
+        narrow: leaves out partitions of patterns' inputs, as an index does, and rules of sets.
     """
 
     statement: Statement
@@ -186,7 +184,7 @@ class StatementExecution:
     waiting: list[PlannedForm] = field(default_factory=list)
     heads: list[tuple[int, str]] = field(default_factory=list)
     streams: list[int] = field(default_factory=list)
-    narrow: Narrow | None = None
+    narrow: Narrowing | None = None
 
     @classmethod
     def of(
@@ -257,8 +255,8 @@ class StatementExecution:
             if correlated is not None and correlated.named
             else prune(self.analyzer, PlanAsks(planned), source, input_sql, self.analyzer.settings)
         )
-        if self.narrow is not None and renamed is None and correlated is None:
-            pruning = self.narrow(self.analyzer, planned, source, input_sql, pruning)
+        if self.narrow is not None and planned.stream is None and renamed is None and correlated is None:
+            pruning = self.narrow.input(self.analyzer, planned.input, source, pruning)
         warnings = remarks(
             planned, self.analyzer.settings.time_zone, lambda: self.analyzer.input_bytes(input_sql, source),
             [f.dataType.simpleString() for f in source.schema.fields],
@@ -407,7 +405,9 @@ class StatementExecution:
         """Put the matches of a rule set, or its report, in the place of the call."""
         from sparkcep.session.rules.run import run_rule_set
 
-        found = self.blamed(lambda: run_rule_set(self.analyzer, self.rewriter, self.statement, form, evaluate))
+        found = self.blamed(
+            lambda: run_rule_set(self.analyzer, self.rewriter, self.statement, form, evaluate, self.narrow)
+        )
         if self.runs and form.keyword.upper == "PATTERN_RULES":
             found.set.warn()
             for relation in found.relations:

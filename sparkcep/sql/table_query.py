@@ -32,6 +32,28 @@ def changing_function(plan: str) -> str:
     return found[1].lower() if found else ""
 
 
+def calls(s: Statement) -> set[str]:
+    """Names of the functions that a statement calls, without a schema."""
+    return {t.text.lower() for k, t in enumerate(s.tokens) if s.operator(k + 1) == "(" and t.kind in ("word", "quoted")}
+
+
+def changing(s: Statement, low: int, high: int, *, subqueries: bool = True) -> tuple[int, str, str] | None:
+    """What may have another value when a query runs again: its place, a sentence without its full stop, and a hint."""
+    for k, token in enumerate(s.tokens[low:high], low):
+        if subqueries and s.opens_subquery(k):
+            return (
+                token.start, "A subquery in the pattern may give another value when the table is refreshed",
+                "write the value, or put the condition into a query over the pattern table",
+            )  # fmt: skip
+        is_now = token.upper == "UNIX_TIMESTAMP" and s.pairs.get(k + 1) == k + 2
+        if is_now or (token.upper in _CHANGES and (s.operator(k + 1) == "(" or token.upper in _WITHOUT_PARENTHESES)):
+            return (
+                token.start, f"{token.text} gives another value each time the table is refreshed",
+                "put the condition into a query over the pattern table",
+            )  # fmt: skip
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class TableQuery:
     """The query of a pattern table.
@@ -49,14 +71,6 @@ class TableQuery:
     def is_rule_set(self) -> bool:
         """Whether it is a call of pattern_rules."""
         return self.form.kind is OccurrenceKind.CALL
-
-    @property
-    def calls(self) -> set[str]:
-        """Names of the functions that it calls, without a schema."""
-        s = self.statement
-        return {
-            t.text.lower() for k, t in enumerate(s.tokens) if s.operator(k + 1) == "(" and t.kind in ("word", "quoted")
-        }
 
     def with_columns(self, names: Sequence[str], prefix: str) -> str:
         """The query with more columns of the pattern's relation behind its own, called ``prefix`` and a number."""
@@ -85,18 +99,9 @@ def read_table_query(statement: Statement) -> TableQuery:
             s, form.keyword.start, "The query of a pattern table is a pattern block, a MATCH_RECOGNIZE clause or a "
             "call of pattern_rules", _FORMS,
         )  # fmt: skip
-    for k, token in enumerate(s.tokens):
-        if s.opens_subquery(k) and s.tokens[form.body[0]].start < token.start < form.end:
-            raise _refused(
-                s, token.start, "A subquery in the pattern may give another value when the table is refreshed",
-                "write the value, or put the condition into a query over the pattern table",
-            )  # fmt: skip
-        is_now = token.upper == "UNIX_TIMESTAMP" and s.pairs.get(k + 1) == k + 2
-        if is_now or (token.upper in _CHANGES and (s.operator(k + 1) == "(" or token.upper in _WITHOUT_PARENTHESES)):
-            raise _refused(
-                s, token.start, f"{token.text} gives another value each time the table is refreshed",
-                "put the condition into a query over the pattern table",
-            )  # fmt: skip
+    wrong = changing(s, *form.body) or changing(s, 0, len(s.tokens), subqueries=False)
+    if wrong is not None:
+        raise _refused(s, *wrong)
     behind = next((k for k, token in enumerate(s.tokens) if token.start >= form.end), len(s.tokens))
     return TableQuery(
         s, form, _list_end(s, form, behind), any(_opens_names(s, k) for k in range(behind, len(s.tokens)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from pathlib import Path
 from random import Random
 
 import pytest
@@ -157,19 +156,6 @@ def test_without_patching(world: World) -> None:
         sparkcep.disable()
         stack.callback(sparkcep.enable)
         assert sparkcep.sql(world.spark, "REFRESH PATTERN TABLE kept").collect()[0].action == "unchanged"
-
-
-def test_rule_sets_are_matched_as_a_whole(world: World, tmp_path: Path) -> None:
-    (tmp_path / "ab.sql").write_text("PATTERN SEQ(A x, B y) WITHIN 5 SECONDS")
-    query = f"SELECT * FROM pattern_rules(TABLE(ts_log) PARTITION BY u ORDER BY (ts, i), '{tmp_path}', e)"
-    world.spark.sql(f"CREATE PATTERN TABLE alerts AS {query}")
-    world.batch(20)
-    done = world.spark.sql("REFRESH PATTERN TABLE alerts").collect()[0]
-    assert done.reason == "its query is a rule set: everything is matched again"
-    columns = world.spark.sql(query).columns
-    kept = world.spark.sql("SELECT * FROM alerts").select(*columns)
-    assert sorted(map(str, kept.collect())) == sorted(map(str, world.spark.sql(query).collect()))
-    world.spark.sql("DROP PATTERN TABLE alerts")
 
 
 @classic

@@ -21,8 +21,9 @@ from sparkcep.planner.engines.shared.pruning import SetAsks
 from sparkcep.planner.engines.shared.stream import stream_input
 from sparkcep.planner.explain_before import indent
 from sparkcep.planner.fields import Fields
+from sparkcep.planner.input_plan import InputPlan
 from sparkcep.planner.plan import AnyPlan
-from sparkcep.planner.pruning import PlanAsks
+from sparkcep.planner.pruning import Asks, PlanAsks
 from sparkcep.planner.sampling import Sampler
 from sparkcep.planner.streaming.refusals import check_plan, check_query
 from sparkcep.query import PREFIX, SOURCE, PatternQuery, quote, string_literal, unescape
@@ -31,12 +32,13 @@ from sparkcep.session.column_types import column_types
 from sparkcep.session.indexes.choice import Pruning, prune
 from sparkcep.session.machine.lost_executors import remember
 from sparkcep.session.messages.spark_errors import located
+from sparkcep.session.narrowing import Narrowing
 from sparkcep.session.parameters import checked_lengths
 from sparkcep.session.planning import watermarked
 from sparkcep.session.relations import Relation, check, matched_stream, relation_sql, untransportable
 from sparkcep.session.rules.call import RuleSetCall, read_rule_call
 from sparkcep.session.streams.history import history
-from sparkcep.settings import SHARED_INPUT, STREAM_BUCKETS
+from sparkcep.settings import SHARED_INPUT, STREAM_BUCKETS, Settings
 from sparkcep.sql.rewriter import Rewriter
 from sparkcep.sql.rule_sets.binder import VALUE, BoundRule, bind_rule
 from sparkcep.sql.rule_sets.rule import REPORT, Rule, RuleError
@@ -67,13 +69,20 @@ def run_rule_set(
     statement: Statement,
     form: PatternOccurrence,
     evaluate: Callable[[int, int], Any],
+    narrow: Narrowing | None = None,
 ) -> RuleSetResult:
     """A call of pattern_rules or pattern_rule_errors as a relation.
+
+    Args:
+        narrow: leaves out rules, and partitions of the log.
 
     Raises:
         SparkCepError: of the call; what is wrong with a rule is in the set's report.
     """
-    rules = RuleSet(analyzer, read_rule_call(analyzer, rewriter, statement, form, evaluate))
+    call = read_rule_call(analyzer, rewriter, statement, form, evaluate)
+    if narrow is not None:
+        call = replace(call, rules=narrow.rules(call.rules))
+    rules = RuleSet(analyzer, call, narrow=narrow)
     rules.bind()
     found = rules.relation()
     if form.keyword.text.lower() == "pattern_rules":
@@ -90,7 +99,7 @@ class RuleSet:
     Args:
         bound: rules that parse and bind. errors: of those that do not, and of those that cannot be planned.
         types: names and types of expressions over the log, as far as Spark was asked.
-        pruning: how the rules that share their input read it.
+        pruning: how the rules that share their input read it. narrow: leaves out partitions of the log.
     """
 
     analyzer: SparkAnalyzer
@@ -99,6 +108,7 @@ class RuleSet:
     errors: list[RuleError] = field(default_factory=list)
     types: dict[str, tuple[str, str]] = field(default_factory=dict)
     pruning: Pruning = field(default_factory=lambda: Pruning(lines=["not used: a rule set over a stream"]))
+    narrow: Narrowing | None = None
 
     @property
     def columns(self) -> list[str]:
@@ -240,8 +250,14 @@ class RuleSet:
         if self.streams:
             return self.over_stream(shared, taken), rest
         asks = SetAsks(shared, [(bound.rule.name, own) for bound, own in taken])
-        self.pruning = prune(self.analyzer, asks, call.source, call.input_sql, call.settings)
+        self.pruning = self.pruned(asks, shared.input, call.settings)
         return shared, rest
+
+    def pruned(self, asks: Asks, given: InputPlan, settings: Settings) -> Pruning:
+        """How the log is read for some rules."""
+        call = self.call
+        pruning = prune(self.analyzer, asks, call.source, call.input_sql, settings)
+        return pruning if self.narrow is None else self.narrow.input(self.analyzer, given, call.source, pruning)
 
     def over_stream(self, plan: SharedPlan, taken: list[tuple[BoundRule, AnyPlan]]) -> SharedPlan:
         """The plan with what it has more over a stream."""
@@ -341,7 +357,7 @@ class RuleSet:
         try:
             plan = self.planned(bound, settings)
             given = self.call.source
-            pruning = prune(self.analyzer, PlanAsks(plan), given, self.call.input_sql, settings)
+            pruning = self.pruned(PlanAsks(plan), plan.input, settings)
             source = given if pruning.frame is None else pruning.frame
             sql = relation_sql(self.analyzer, name, plan, source, None)
             relation = Relation(name, plan, source, sql, given, pruning)

@@ -13,7 +13,7 @@ from sparkcep.index.storage import DataFile, call
 from sparkcep.session.functions.call_arguments import CallArguments
 from sparkcep.session.tables import names
 from sparkcep.session.tables.reading import read_files
-from sparkcep.session.tables.storage import CASE, CHANGE, FOUND_AT, FOUND_VERSION, missing, read_versions
+from sparkcep.session.tables.storage import CASE, CHANGE, FOUND_AT, FOUND_VERSION, RULE, missing, read_versions
 from sparkcep.sql.statement import PatternOccurrence, Statement
 
 #: What a row of the feed says beside the row: with which version it came or went, and when.
@@ -59,7 +59,7 @@ def changes(spark: SparkSession, name: str, first: int | None, last: int | None)
                 hint="ask for later versions; VACUUM PATTERN TABLE ... RETAIN n HOURS says how long changes are kept",
             )  # fmt: skip
         rows = read_files(spark, table, [DataFile(path, 0, 0) for path in own], schema)
-        frames.append(rows.drop(CASE).withColumn(CHANGE, F.lit(change)))
+        frames.append(rows.drop(CASE, RULE).withColumn(CHANGE, F.lit(change)))
     return frames[0].unionByName(frames[1]).withColumnsRenamed({FOUND_VERSION: VERSION, FOUND_AT: AT})
 
 

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, StructType
 
 from sparkcep.query import PREFIX, quote
-from sparkcep.session.tables.storage import CASE, MATCH_ID
+from sparkcep.session.tables.storage import CASE, MATCH_ID, RULE
 
 #: As `to_json` writes all of a value, whatever the session's time zone.
 _JSON = {"ignoreNullFields": "false", "timeZone": "UTC", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
@@ -18,26 +18,28 @@ _JSON = {"ignoreNullFields": "false", "timeZone": "UTC", "timestampFormat": "yyy
 ROW = PREFIX + "row"
 
 
-def identified(frame: DataFrame, names: Sequence[str], keys: Sequence[str], digest: str) -> DataFrame:
-    """A query's rows with CASE, MATCH_ID and ROW.
+def identified(frame: DataFrame, names: Sequence[str], keys: Sequence[str], digest: str, rule: str = "") -> DataFrame:
+    """A query's rows with CASE, RULE where they are of rules, MATCH_ID and ROW.
 
     A match is known by what it is, not by where it was found: its number in its case and the positions of its events
     are left out, as they change with what comes before it. Rows that are the same are counted.
 
     Args:
         names: the query's columns. keys: columns with the case's keys. digest: of the query.
+        rule: a column with the rule's name.
     """
     types = frame.schema
     content = [_without_position(quote(n), types[n].dataType).alias(n) for n in names if n != "match_number"]
     case = case_of([F.col(quote(key)) for key in keys]) if keys else F.lit("")
     told = F.to_json(F.struct(*content), _JSON) if content else F.lit("")
-    known_by = F.md5(F.concat(F.lit(digest), case, told))
+    rules = [F.col(quote(rule)).alias(RULE)] if rule else []
+    known_by = F.md5(F.concat(F.lit(digest), case, *rules, told))
     own = [F.col(quote(n)) for n in names]
-    rows = frame.select(*own, case.alias(CASE), known_by.alias(MATCH_ID), row_digest(names).alias(ROW))
+    rows = frame.select(*own, case.alias(CASE), *rules, known_by.alias(MATCH_ID), row_digest(names).alias(ROW))
     number = F.row_number().over(Window.partitionBy(MATCH_ID).orderBy(ROW))
     again = F.md5(F.concat(MATCH_ID, number.cast("string")))
     match_id = F.when(number == 1, F.col(MATCH_ID)).otherwise(again)
-    return rows.select(*own, CASE, match_id.alias(MATCH_ID), ROW)
+    return rows.withColumn(MATCH_ID, match_id)
 
 
 def row_digest(names: Sequence[str]) -> Column:

@@ -19,7 +19,7 @@ from sparkcep.index.tables import checked_name
 from sparkcep.query import in_backticks
 from sparkcep.session.tables.known import DIRECTORY, known
 from sparkcep.session.tables.reading import read_files
-from sparkcep.session.tables.storage import CASE, Version, list_tables, newest_commit, read_newest
+from sparkcep.session.tables.storage import CASE, RULE, Version, list_tables, newest_commit, read_newest
 from sparkcep.spark.exceptions import condition_of, parameters_of
 from sparkcep.sql.occurrences import read_statement
 from sparkcep.sql.statement import Statement
@@ -57,7 +57,7 @@ def newest(spark: SparkSession, name: str, *, checked: bool = True) -> tuple[Loc
 
 def rows_of(spark: SparkSession, table: Location, version: Version) -> DataFrame:
     """The rows of a version, as its readers see them."""
-    return read_files(spark, table, version.files, version.definition.schema()).drop(CASE)
+    return read_files(spark, table, version.files, version.definition.schema()).drop(CASE, RULE)
 
 
 def show(spark: SparkSession, name: str) -> bool:

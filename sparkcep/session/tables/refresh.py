@@ -23,8 +23,9 @@ from sparkcep.index.storage import DataFile, Location, call
 from sparkcep.query import PREFIX, quote
 from sparkcep.session.analyzer import SqlMethod
 from sparkcep.session.tables.errors import changed
+from sparkcep.session.tables.found import Matching
 from sparkcep.session.tables.identity import ROW, row_digest
-from sparkcep.session.tables.matching import Matching, matched
+from sparkcep.session.tables.matching import matched
 from sparkcep.session.tables.reading import read_files
 from sparkcep.session.tables.storage import (
     CHANGE,
@@ -75,7 +76,8 @@ def create(
     """
     found = matched(spark, plain, query, None)
     found.reason = "created"
-    definition = Definition(name, query, comment, found.columns.json(), found.keys, found.whole, settings_of(spark))
+    columns, settings = found.columns.json(), settings_of(spark)
+    definition = Definition(name, query, comment, columns, found.keys, found.whole, settings, found.by_rule)
     return _Refresh(spark, table, definition, found, None, "created", progress).result()
 
 
@@ -106,9 +108,12 @@ def refresh(
     compared: Version | None = base
     if full:
         found.reason = "asked for"
-        if has_others or not call(spark, is_own, table):  # what others have written is no part of the changes
+        # What others have written is no part of the changes.
+        if has_others or d.by_rule != found.by_rule or not call(spark, is_own, table):
             compared = None
-    definition = replace(d, settings=now, columns=found.columns.json(), keys=found.keys, whole=found.whole)
+    definition = Definition(
+        d.name, d.query, d.comment, found.columns.json(), found.keys, found.whole, now, found.by_rule
+    )  # fmt: skip
     return _Refresh(spark, table, definition, found, compared, "refreshed", progress).result()
 
 
@@ -118,7 +123,8 @@ def optimize(spark: SparkSession, table: Location, base: Version, progress: Prog
     if sum(file.size < SMALL_FILE for file in base.files) < 2:
         return _unchanged(base, "there are no small files", started)
     found = Matching(
-        state=base.state, plan=base.plan, meaning=base.meaning, log_end=base.log_end, reason="asked for"
+        state=base.state, plan=base.plan, meaning=base.meaning, log_end=base.log_end, rules=base.rules,
+        reason="asked for",
     )  # fmt: skip
     return _Refresh(spark, table, base.definition, found, base, "optimized", progress).result()
 
@@ -165,7 +171,7 @@ class _Refresh:
         files = () if self.base is None else self.base.files
         insertions: tuple[DataFile, ...] = ()
         withdrawals: tuple[DataFile, ...] = ()
-        if self.action != "optimized" and cases != 0:
+        if self.action != "optimized" and (cases != 0 or self.found.unchanged is not None):
             self.progress("matching", 0.1)
             self.write(self.changes(files))
             insertions, withdrawals = self.written(_INSERT), self.written(_WITHDRAW)
@@ -178,7 +184,7 @@ class _Refresh:
             self.definition, self.number, begins, clock.time(), self.action, self.found.reason, self.found.state,
             self.found.plan, self.found.meaning, self.found.log_end, cases, sum(f.rows for f in insertions),
             sum(f.rows for f in withdrawals), tuple(f.path for f in insertions), tuple(f.path for f in withdrawals),
-            (*stay, *kept, *insertions),
+            self.found.rules, (*stay, *kept, *insertions),
         )  # fmt: skip
         self.progress("commit", 0.95)
         added, columns = (*kept, *insertions), self.definition.schema().json()

@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import pyarrow.fs as pafs
-from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampType
+from pyspark.sql.types import DataType, LongType, StringType, StructField, StructType, TimestampType
 
 from sparkcep.errors import PatternIndexError
 from sparkcep.index.snapshots import fault_point
@@ -30,7 +30,9 @@ from sparkcep.session.tables.errors import busy, changed_by_others
 CASE, MATCH_ID = "_case", "match_id"
 #: Since which version a row is there, and since when.
 FOUND_VERSION, FOUND_AT = "found_version", "found_at"
-OWN_COLUMNS = (CASE, MATCH_ID, FOUND_VERSION, FOUND_AT)
+#: Of a rule set's rows: whose they are.
+RULE = "_rule"
+OWN_COLUMNS = (CASE, RULE, MATCH_ID, FOUND_VERSION, FOUND_AT)
 #: A column that says what becomes of a row: by it the files of a version are parted, and its changes are told.
 CHANGE = "change"
 #: Under which key a commit holds a version, and the layout of it.
@@ -45,7 +47,7 @@ class Definition:
 
     ``columns``: of its query, as Spark's JSON. ``keys``: names of the partition columns in the pattern's relation; None
     where the query is always run over everything, for the reason ``whole``. ``settings``: of the session, as far as
-    the rows depend on them.
+    the rows depend on them. ``by_rule``: whether rows are of rules, which come and go.
     """
 
     name: str
@@ -55,10 +57,12 @@ class Definition:
     keys: tuple[str, ...] | None
     whole: str
     settings: Mapping[str, str]
+    by_rule: bool = False
 
     def schema(self) -> StructType:
         """Columns of the table, as other programs see them."""
-        own = {CASE: StringType(), MATCH_ID: StringType(), FOUND_VERSION: LongType(), FOUND_AT: TimestampType()}
+        own: dict[str, DataType] = {CASE: StringType(), **({RULE: StringType()} if self.by_rule else {})}
+        own |= {MATCH_ID: StringType(), FOUND_VERSION: LongType(), FOUND_AT: TimestampType()}
         fields = [StructField(f.name, f.dataType) for f in StructType.fromJson(json.loads(self.columns)).fields]
         return StructType([*fields, *(StructField(name, type_) for name, type_ in own.items())])
 
@@ -70,8 +74,8 @@ class Version:
     ``begins``: the version from which on its changes can be told. ``action``, ``reason``: what was done and why.
     ``state``: of the source. ``plan``: digest of how the input is made of it, ``meaning``: of what the query makes of
     that. ``log_end``: of the log's last event, as SQL; empty where nothing depends on it. ``cases``: that were matched
-    again, -1: all. ``withdrawals``: files of the rows withdrawn, ``insertions``: of those that are new. ``files``: of
-    the rows that there are.
+    again, -1: all. ``rules``: digests by name. ``withdrawals``: files of the rows withdrawn, ``insertions``: of those
+    that are new. ``files``: of the rows that there are.
     """
 
     definition: Definition
@@ -89,6 +93,7 @@ class Version:
     withdrawn: int
     insertions: tuple[str, ...] = ()
     withdrawals: tuple[str, ...] = ()
+    rules: Mapping[str, str] = field(default_factory=dict)
     files: tuple[DataFile, ...] = field(default=(), compare=False)
 
     @property
