@@ -15,7 +15,7 @@ from sparkcep.cli.options import (
     Data,
     Examples,
     pairs,
-    session_of,
+    session_at,
     with_connection,
     with_examples,
 )
@@ -59,13 +59,7 @@ def _with_index(command: Command) -> Command:
     @with_examples
     @functools.wraps(command)
     def run(path: str | None, connection: Connection, examples: Examples, **given: Any) -> Any:
-        from sparkcep.session.machine.interrupts import interruptible
-        from sparkcep.settings import INDEX_PATH
-
-        spark = session_of(connection, Data(flights=examples.flights, stocks=examples.stocks))
-        if path:
-            spark.conf.set(INDEX_PATH.key, path)
-        with interruptible(spark):
+        with session_at(path, connection, Data(flights=examples.flights, stocks=examples.stocks)) as spark:
             return command(spark=spark, **given)
 
     return run  # type: ignore[return-value]

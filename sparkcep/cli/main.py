@@ -18,6 +18,7 @@ from sparkcep.cli.index import index_group
 from sparkcep.cli.options import Connection, Data, session_of, with_connection, with_data
 from sparkcep.cli.rules import rules_group
 from sparkcep.cli.statements import COMMANDS, TEXT
+from sparkcep.cli.table import table_group
 from sparkcep.session.messages.printed import is_sparks, short_message
 from sparkcep.version import __version__
 
@@ -155,7 +156,7 @@ def run_dbt(arguments: Sequence[str]) -> int:
     return 0 if result.success else 1
 
 
-for command in (*COMMANDS, discover_command, index_group, rules_group):
+for command in (*COMMANDS, discover_command, index_group, rules_group, table_group):
     cli.add_command(command)
 
 

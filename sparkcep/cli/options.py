@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -234,6 +234,19 @@ def _match_once(spark: SparkSession) -> None:
             own.conf.unset(key)
         log = "(SELECT id AS k, id AS n, 'a' AS e FROM range(0, 2, 1, 1))"  # one task: Spark reads beside it
         sql(own, f"FROM {log} PARTITION BY k ORDER BY n EVENT TYPE e PATTERN SEQ(a x, a y)").collect()
+
+
+@contextlib.contextmanager
+def session_at(path: str | None, connection: Connection, data: Data, text: str = "") -> Iterator[SparkSession]:
+    """A session whose indexes and pattern tables are at a path; Ctrl-C cancels what it runs."""
+    from sparkcep.session.machine.interrupts import interruptible
+    from sparkcep.settings import INDEX_PATH
+
+    spark = session_of(connection, data, text)
+    if path:
+        spark.conf.set(INDEX_PATH.key, path)
+    with interruptible(spark):
+        yield spark
 
 
 def session_of(connection: Connection, data: Data = NO_DATA, text: str = "") -> SparkSession:
