@@ -211,6 +211,16 @@ def changes(spark: SparkSession, definition: Definition, before: State) -> Chang
     return Changes(mode, frame, now, reason)
 
 
+def replaced(before: State, now: State) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Of two states of files that are read in one way: files that are gone, and those that are new; those that were
+    written again are both. None for other states."""
+    if not before.get("kind") == now["kind"] == "files" or difference(before.get("reading"), now.get("reading")):
+        return (), ()
+    old, new = before["files"], now["files"]
+    gone = tuple(path for path, facts in old.items() if new.get(path) != facts)
+    return gone, tuple(path for path, facts in new.items() if old.get(path) != facts)
+
+
 def compared(before: State, now: State) -> tuple[str, str, tuple[str, ...]]:
     """A mode of :class:`Changes`, its reason, and the files that are new where that is all."""
     if now["kind"] == "unknown" or before.get("kind") != now["kind"]:
@@ -227,7 +237,12 @@ def compared(before: State, now: State) -> tuple[str, str, tuple[str, ...]]:
         return "none", "no file of the source is new", ()
     gone = [path for path, facts in old.items() if new.get(path) != facts]
     if gone:
-        return "rebuild", f"{len(gone)} files of the source are gone or have changed", ()
+        what = (
+            "1 file of the source is gone or has"
+            if len(gone) == 1
+            else f"{len(gone)} files of the source are gone or have"
+        )
+        return "rebuild", f"{what} changed", ()
     added = tuple(path for path in new if path not in old)
     if len(added) > MAX_NAMED_FILES:
         return "all", f"{len(added)} files are new", ()

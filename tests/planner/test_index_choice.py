@@ -241,7 +241,7 @@ def test_no_index(given: dict[str, Any], reason: str) -> None:
 #: What the source is now, and what is said of an index of before.
 SOURCES = [
     (session(files={"s3://t/part0": [9, 1]}),
-     "1 files of the source are gone or have changed; REFRESH PATTERN INDEX i"),
+     "1 file of the source is gone or has changed; REFRESH PATTERN INDEX i"),
     (session({**LOG, "type": "char(3)"}), "type is CHAR, which Spark compares with blanks added"),
     (session({**LOG, "x": "int"}), "the types of the input's columns have changed"),
     (session(settings={"spark.sql.parquet.binaryAsString": "true"}),

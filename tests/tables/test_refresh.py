@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
@@ -16,7 +18,7 @@ from sparkcep.index import snapshots
 from sparkcep.session.tables.names import locate
 
 from ..conftest import IS_CONNECT, drawn
-from .world import QUERIES, World
+from .world import QUERIES, SCHEMA, World
 
 #: Queries that differ in how their cases are found.
 AS_A_WHOLE = ("trends", "sliding", "one_case")
@@ -58,6 +60,34 @@ def test_equals_a_full_run(world: World, name: str) -> None:
         assert world.difference(name, f"pt_{name}") == ""
         if change in ("grown", "repeated"):
             assert (reason == "1 file is new") == (name not in AS_A_WHOLE), reason
+
+
+@pytest.mark.skipif(IS_CONNECT, reason="Connect matches everything again")
+def test_files_that_are_gone_or_written_again(world: World) -> None:
+    """Which cases lay in them was written down."""
+    query, table = "non_overlapping", "pt_non_overlapping"
+    for _ in range(3):
+        world.batch(5)
+    world.create(query, table)
+    files = sorted(world.folder.glob("*.parquet"))
+    corrected = pq.read_table(files[1]).to_pylist()
+    pq.write_table(pa.Table.from_pylist(corrected[:2], SCHEMA), files[1])
+    world.batch(5)
+    done = refresh(world, query)
+    assert done["reason"] == "1 file of the source is gone or has changed" and 0 < done["cases"] < 11
+    assert world.difference(query, table) == ""
+    files[1].unlink()
+    sorted(world.folder.glob("*.parquet"))[-1].unlink()
+    world.view()
+    done = refresh(world, query)
+    assert done["reason"] == "2 files of the source are gone or have changed" and 0 < done["cases"] < 11
+    assert world.difference(query, table) == ""
+    world.spark.sql(f"VACUUM PATTERN TABLE {table} RETAIN 0 HOURS").collect()
+    world.spark.sql(f"OPTIMIZE PATTERN TABLE {table}").collect()
+    files[2].unlink()
+    world.view()
+    assert refresh(world, query)["cases"]
+    assert world.difference(query, table) == ""
 
 
 @pytest.mark.long
@@ -174,7 +204,7 @@ def test_what_is_read_stays_while_it_is_refreshed(world: World) -> None:
     world.batch(5)
     done = refresh(world, "chosen")
     assert (done["withdrawn"], done["reason"]) == (
-        len(before), "1 files of the source are gone or have changed: everything is matched again",
+        len(before), "1 file of the source is gone or has changed: everything is matched again",
     )  # fmt: skip
     assert sorted(map(str, reader.collect())) == before
     assert world.spark.sql("SELECT * FROM pt_chosen").count() == done["rows"]

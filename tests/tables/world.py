@@ -80,11 +80,14 @@ class World:
             cases = [None, *(f"u{r.randrange(12)}" for _ in range(4))]
             made = [self.event(r.choice(cases)) for _ in range(rows or r.randrange(1, 25))]
             pq.write_table(pa.Table.from_pylist(made, SCHEMA), self.folder / f"{self.events:06d}.parquet")
-        self.spark.read.schema("u string, ts timestamp, i bigint, e string").parquet(
-            str(self.folder)
-        ).createOrReplaceTempView(self.log)
+        self.view()
         self.batches.append(done)
         return done
+
+    def view(self) -> None:
+        """The log, with the files that there are."""
+        reader = self.spark.read.schema("u string, ts timestamp, i bigint, e string")
+        reader.parquet(str(self.folder)).createOrReplaceTempView(self.log)
 
     def event(self, case: str | None) -> dict[str, Any]:
         r = self.random

@@ -89,12 +89,13 @@ class Changed:
     """Which cases are to be matched again.
 
     ``keys``: a row for each, with a column for each key, named by :func:`key_name`; None: all cases. ``nothing``:
-    whether the log is as it was. ``reason``: why, for people.
+    whether the log is as it was. ``reason``: why, for people. ``files``: that are new.
     """
 
     keys: DataFrame | None
     reason: str
     nothing: bool = False
+    files: tuple[str, ...] = ()
 
 
 def key_name(number: int) -> str:
@@ -104,12 +105,12 @@ def key_name(number: int) -> str:
 
 def changed_cases(
     analyzer: SparkAnalyzer, query: PatternQuery, keys: Collection[str], now: SourceState, before: Mapping[str, Any],
-    plan_before: str,
+    plan_before: str, gone_cases: Callable[[Collection[str]], DataFrame | None],
 ) -> Changed:  # fmt: skip
-    """The cases that have rows in files that are new since a state.
+    """The cases that have rows in files that are new since a state, or had some in files that are gone.
 
     Args:
-        keys: SQL of the case's keys over the input.
+        keys: SQL of the case's keys over the input. gone_cases: the cases of files that are gone; None: not known.
     """
     if now.rows_of is None or now.state["kind"] == "unknown":
         return Changed(None, now.unknown)
@@ -118,15 +119,22 @@ def changed_cases(
     mode, reason, added = sources.compared(before, now.state)
     if mode == "none":
         return Changed(None, reason, nothing=True)
-    if mode != "added":
+    if mode == "added":
+        return Changed(distinct_keys(analyzer, query, keys, now.rows_of(added)), reason, files=added)
+    gone, added = sources.replaced(before, now.state)
+    cases = gone_cases(gone) if gone and len(added) <= sources.MAX_NAMED_FILES else None
+    if cases is None:
         return Changed(None, reason)
-    return Changed(distinct_keys(analyzer, query, keys, now.rows_of(added)), reason)
+    if added:
+        cases = cases.union(distinct_keys(analyzer, query, keys, now.rows_of(added)))
+    return Changed(cases.distinct(), reason, files=added)
 
 
 def distinct_keys(
-    analyzer: SparkAnalyzer, query: PatternQuery, keys: Collection[str], rows: DataFrame, condition: str = ""
-) -> DataFrame:
-    """A row for each case of some rows of an input."""
-    items = ", ".join(f"({text}) AS {key_name(k)}" for k, text in enumerate(keys))
+    analyzer: SparkAnalyzer, query: PatternQuery, keys: Collection[str], rows: DataFrame, condition: str = "",
+    more: str = "",
+) -> DataFrame:  # fmt: skip
+    """A row for each case of some rows of an input. ``more``: a further column, with a comma behind it."""
+    items = more + ", ".join(f"({text}) AS {key_name(k)}" for k, text in enumerate(keys))
     where = f" WHERE {condition}" if condition else ""
     return analyzer.analyzed(f"{query.with_prefix}SELECT DISTINCT {items} FROM {{{SOURCE}}}{where}", rows)

@@ -18,6 +18,7 @@ from sparkcep.progress import activity
 from sparkcep.session.analyzer import SqlMethod
 from sparkcep.session.tables import names
 from sparkcep.session.tables.errors import busy, changed
+from sparkcep.session.tables.file_cases import delete_others
 from sparkcep.session.tables.refresh import Done, create, optimize, refresh
 from sparkcep.session.tables.storage import Version, list_tables, newest_commit, read_newest, vacuum
 from sparkcep.spark.jobs import log, tagged
@@ -72,6 +73,7 @@ def _run(spark: SparkSession, plain: SqlMethod, s: TableStatement) -> DataFrame:
         table, version = names.newest(spark, s.name, checked=checked)
         if s.verb == "VACUUM":
             deleted = call(spark, vacuum, table, s.retain_hours)
+            call(spark, delete_others, table, tuple(version.case_sets))
             return spark.createDataFrame([deleted], "deleted_files bigint, deleted_bytes bigint")
         with activity(f"{_DOING[s.verb]} the pattern table {version.definition.name}") as shown:
             if s.verb == "REFRESH":

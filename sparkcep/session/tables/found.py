@@ -27,6 +27,7 @@ class Matching:
     with its keys, in memory until :meth:`release`; None: all are. ``count``: how many. ``unchanged``: names of the
     rules for which only those are matched again; None: all. ``state``, ``plan``, ``meaning``, ``log_end``, ``rules``:
     as of :class:`Version`. ``nothing``: whether all is as it was. ``reason``: why all that, for people.
+    ``new_files``: that only ``cases`` have rows in. ``by_file``: which cases lie in which files, where all are matched.
     """
 
     frame: DataFrame | None = None
@@ -44,6 +45,8 @@ class Matching:
     rules: Mapping[str, str] = field(default_factory=dict)
     nothing: bool = False
     reason: str = ""
+    new_files: tuple[str, ...] = ()
+    by_file: DataFrame | None = None
 
     def of_cases(self, rows: DataFrame) -> DataFrame:
         """Those of a table's rows whose case, or whose rule, is matched again."""

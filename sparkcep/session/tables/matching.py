@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import ArrayType, BinaryType, DataType, MapType, StructType
 
 from sparkcep.errors import PatternAnalysisError, SparkCepError, streaming_unsupported
+from sparkcep.index.storage import Location
 from sparkcep.query import PREFIX, key_column
 from sparkcep.session.analyzer import SqlMethod
 from sparkcep.session.narrowing import Narrowing
@@ -45,10 +46,11 @@ _KEY = PREFIX + "case_of_row_"
 _NAMES = ("SubqueryAlias", "View (", "WithCTE", "CTERelation")
 
 
-def matched(spark: SparkSession, plain: SqlMethod, text: str, base: Version | None) -> Matching:
+def matched(spark: SparkSession, plain: SqlMethod, text: str, table: Location, base: Version | None) -> Matching:
     """Plan a run of the query; nothing but the log's end is computed yet.
 
     Args:
+        table: where it is or will be.
         base: the version that is brought up to date; None: everything is matched, whatever has changed.
 
     Raises:
@@ -63,7 +65,7 @@ def matched(spark: SparkSession, plain: SqlMethod, text: str, base: Version | No
         templates = Templates(read)
         statement = templates.expanded(plain, read_statement(read), own, {})
         with templates.located():
-            return _Run(spark, plain, own, statement, base, digest).result()
+            return _Run(spark, plain, own, statement, table, base, digest).result()
 
     return with_tables(spark, text, run)  # the log may be a pattern table
 
@@ -74,6 +76,7 @@ class _Run:
     plain: SqlMethod
     settings: Settings
     statement: Statement
+    table: Location
     base: Version | None
     digest: str
     found: Matching = field(default_factory=Matching)
@@ -95,7 +98,7 @@ class _Run:
             found.keys, found.whole, found.by_rule = d.keys, d.whole, d.by_rule
         extra = () if found.keys is None or query.list_end is None else (*found.keys, *["rule"][: found.by_rule])
         text = query.with_columns(extra, _KEY)
-        narrowing = CaseNarrowing(found, self.base)
+        narrowing = CaseNarrowing(found, self.base, self.table)
         execution, frame = self.executed(text, self.settings, narrowing)
         self.check(execution, frame)
         if found.keys is not None:
@@ -103,7 +106,7 @@ class _Run:
             is_narrow = found.nothing or found.cases is not None
             if self.base is not None and is_narrow and not found.meaning == self.base.meaning != "":
                 found.release()
-                narrowing.otherwise = True
+                narrowing.otherwise, narrowing.cause = True, None
                 execution, frame = self.executed(text, self.settings, narrowing)
                 if found.by_rule:  # of all rules
                     found.meaning = self.rules_meaning(execution, frame)

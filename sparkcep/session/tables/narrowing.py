@@ -6,16 +6,19 @@ import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from sparkcep.index.storage import Location
 from sparkcep.planner.censored import log_end_sql, names_columns
 from sparkcep.planner.input_plan import InputPlan
 from sparkcep.query import PREFIX, SOURCE, PatternQuery, quote, string_literal
 from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.session.indexes.choice import COMPARED_CASES, Pruning
 from sparkcep.session.tables.changes import Changed, changed_cases, distinct_keys, source_state
+from sparkcep.session.tables.file_cases import FILE, cases_of
 from sparkcep.session.tables.found import BROADCAST_CASES, Matching
 from sparkcep.session.tables.storage import Version
 from sparkcep.sql.rule_sets.rule import Rule
@@ -34,13 +37,16 @@ class CaseNarrowing:
 
     ``base``: the version whose rows are kept; None: none are, as of rules that are new. ``otherwise``: whether the
     query's own expressions are found to be others than when the table was made. ``of_new_rules``: whether it is the
-    run of the rules that are new or changed, over everything.
+    run of the rules that are new or changed, over everything. ``table``: where it is.
+    ``cause``: what has changed, once that was looked at.
     """
 
     found: Matching
     base: Version | None
+    table: Location
     otherwise: bool = False
     of_new_rules: bool = False
+    cause: Changed | None = None
 
     @property
     def has_new_rules(self) -> bool:
@@ -66,15 +72,16 @@ class CaseNarrowing:
 
     def input(self, analyzer: SparkAnalyzer, given: InputPlan, source: DataFrame, pruning: Pruning) -> Pruning:
         """A pattern's input without the cases that are left out."""
-        found, base, query = self.found, self.base, given.query
+        found, query = self.found, given.query
         if found.keys is None or self.of_new_rules:
             return pruning
         keys = [text for text, _ in given.keys]
+        if self.cause is None:
+            self.cause = self.changed(analyzer, query, keys, source)
+            if self.cause.keys is not None:
+                found.cases = self.cause.keys.persist()
         if found.cases is None:
-            cause = self.changed(analyzer, query, keys, source)
-            if cause.keys is None or base is None:
-                return pruning
-            found.cases = cause.keys.persist()
+            return pruning
         cases = found.cases
         names = cases.columns
         counts = "count(*)", f"count_if({' OR '.join(f'{name} IS NULL' for name in names)})"
@@ -104,11 +111,15 @@ class CaseNarrowing:
         found.state, found.plan = now.state, now.plan
         cause = Changed(None, "its query has other values than it had" if self.otherwise else "")
         if base is not None and not self.otherwise:
-            cause = changed_cases(analyzer, query, keys, now, base.state, base.plan)
+            gone_cases = partial(cases_of, analyzer.spark, self.table, base.case_sets)
+            cause = changed_cases(analyzer, query, keys, now, base.state, base.plan, gone_cases)
             if rules := self.changed_rules(base):
                 none = distinct_keys(analyzer, query, keys, source, "false") if cause.nothing else cause.keys
                 cause = Changed(none, f"{cause.reason}; {rules}")
-        found.reason, found.nothing = cause.reason, cause.nothing
+        found.reason, found.nothing, found.new_files = cause.reason, cause.nothing, cause.files
+        # A log of one file has changed as a whole where that is written again.
+        if cause.keys is None and not cause.nothing and len(now.state.get("files", ())) > 1:
+            found.by_file = distinct_keys(analyzer, query, keys, source, more=f"input_file_name() AS {FILE}, ")
         if query.omit_censored and query.within is not None and not found.nothing:
             found.log_end = _log_end(analyzer, query, source)
             if base is not None and cause.keys is not None and base.log_end != found.log_end:

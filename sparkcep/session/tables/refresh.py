@@ -23,6 +23,7 @@ from sparkcep.index.storage import DataFile, Location, call
 from sparkcep.query import PREFIX, quote
 from sparkcep.session.analyzer import SqlMethod
 from sparkcep.session.tables.errors import changed
+from sparkcep.session.tables.file_cases import CaseSets, of_files, write_cases, write_cases_by_file
 from sparkcep.session.tables.found import Matching
 from sparkcep.session.tables.identity import ROW, row_digest
 from sparkcep.session.tables.matching import matched
@@ -74,7 +75,7 @@ def create(
     Raises:
         SparkCepError: CEP_PATTERN_TABLE_QUERY and others of the query; CEP_PATTERN_TABLE_BUSY.
     """
-    found = matched(spark, plain, query, None)
+    found = matched(spark, plain, query, table, None)
     found.reason = "created"
     columns, settings = found.columns.json(), settings_of(spark)
     definition = Definition(name, query, comment, columns, found.keys, found.whole, settings, found.by_rule)
@@ -98,7 +99,7 @@ def refresh(
     for key, value in now.items() if not full else ():
         if d.settings.get(key) != value:
             raise changed(f"{key} is {value or 'not set'}, and was {d.settings.get(key) or 'not set'} when it was made")
-    found = matched(spark, plain, d.query, None if full else base)
+    found = matched(spark, plain, d.query, table, None if full else base)
     if found.nothing:
         return _unchanged(base, found.reason, started)
     has_others = _types(found.columns) != _types(StructType.fromJson(json.loads(d.columns)))
@@ -184,13 +185,25 @@ class _Refresh:
             self.definition, self.number, begins, clock.time(), self.action, self.found.reason, self.found.state,
             self.found.plan, self.found.meaning, self.found.log_end, cases, sum(f.rows for f in insertions),
             sum(f.rows for f in withdrawals), tuple(f.path for f in insertions), tuple(f.path for f in withdrawals),
-            self.found.rules, (*stay, *kept, *insertions),
+            self.found.rules, self.case_sets(), (*stay, *kept, *insertions),
         )  # fmt: skip
         self.progress("commit", 0.95)
         added, columns = (*kept, *insertions), self.definition.schema().json()
         call(self.spark, commit_version, self.table, version, added, removed, columns)
         self.progress("done", 1.0)
         return Done(version, self.action, clock.perf_counter() - self.started)
+
+    def case_sets(self) -> CaseSets:
+        """Which cases lie in which files of the log, this refresh's files included."""
+        found, files = self.found, self.found.state.get("files", ())
+        if found.by_file is not None:
+            return write_cases_by_file(self.spark, self.table, self.batch, found.by_file, files)
+        if self.base is None or (found.cases is None and self.action != "optimized"):
+            return {}
+        sets = of_files(self.base.case_sets, files)
+        if found.cases is None or not found.new_files:
+            return sets
+        return write_cases(self.table, sets, self.batch, found.cases, found.new_files)
 
     # -- rows ----------------------------------------------------------------------------------------------------------
 

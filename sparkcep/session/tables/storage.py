@@ -74,7 +74,8 @@ class Version:
     ``begins``: the version from which on its changes can be told. ``action``, ``reason``: what was done and why.
     ``state``: of the source. ``plan``: digest of how the input is made of it, ``meaning``: of what the query makes of
     that. ``log_end``: of the log's last event, as SQL; empty where nothing depends on it. ``cases``: that were matched
-    again, -1: all. ``rules``: digests by name. ``withdrawals``: files of the rows withdrawn, ``insertions``: of those
+    again, -1: all. ``rules``: digests by name. ``case_sets``: as of
+    :mod:`~sparkcep.session.tables.file_cases`. ``withdrawals``: files of the rows withdrawn, ``insertions``: of those
     that are new. ``files``: of the rows that there are.
     """
 
@@ -94,6 +95,7 @@ class Version:
     insertions: tuple[str, ...] = ()
     withdrawals: tuple[str, ...] = ()
     rules: Mapping[str, str] = field(default_factory=dict)
+    case_sets: Mapping[str, Sequence[str] | None] = field(default_factory=dict)
     files: tuple[DataFile, ...] = field(default=(), compare=False)
 
     @property
