@@ -144,10 +144,10 @@ class Reader:
         if now is None:
             source = self.snapshot.definition.source
             now = sources.state_of(self.spark, source, sources.load(self.spark, source))
-        mode, reason, added = sources.compared(before, now)
-        if mode == "none":
-            return Coverage("current", reason)
-        return Coverage("stale", reason, added if mode == "added" else None)
+        found = sources.compared(self.spark, before, now)
+        if found.mode == "none":
+            return Coverage("current", found.reason)
+        return Coverage("stale", found.reason, found.added if found.mode == "added" else None)
 
     # -- small tables --------------------------------------------------------------------------------------------------
 

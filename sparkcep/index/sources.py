@@ -21,11 +21,13 @@ from pyspark.sql import functions as F
 from pyspark.sql.catalog import Table
 
 from sparkcep.errors import PatternIndexError
+from sparkcep.index.delta_log import root_of, touched_files, version_of
+from sparkcep.index.object_store import store_options
 from sparkcep.index.reading import delta_reading, depends_on_columns, difference, reading_of
-from sparkcep.index.storage import call
+from sparkcep.index.storage import Location, call
 from sparkcep.index.storage_errors import cause_of
 from sparkcep.index.tables import Definition, Source
-from sparkcep.spark.plan import bare, is_bare
+from sparkcep.spark.plan import bare, file_relation, is_bare
 
 State = Mapping[str, Any]
 UNKNOWN: State = {"kind": "unknown"}
@@ -134,8 +136,27 @@ def files_state(spark: SparkSession, frame: DataFrame, source: Source | None = N
     reading = reading_of(spark, source, frame)
     if reading is None or depends_on_columns(reading):
         return UNKNOWN
+    more: dict[str, Any] = {}
+    if reading["format"] == "delta":  # before the files are listed: a state is never newer than what is read
+        delta = _delta_version(spark, frame)
+        if delta is None:
+            return UNKNOWN
+        more = {"delta": delta}
     files = _files(spark, frame)
-    return UNKNOWN if files is None else {"kind": "files", "files": files, "reading": reading}
+    return UNKNOWN if files is None else {"kind": "files", "files": files, "reading": reading, **more}
+
+
+def _delta_version(spark: SparkSession, frame: DataFrame) -> list[Any] | None:
+    """Root, id and version of the Delta table whose files a relation is; None where its log cannot be read here."""
+    relation = file_relation(frame)
+    if relation is None or not relation.root:
+        return None
+    try:
+        root = root_of(Location(relation.root, store_options(spark, relation.root)))
+        version = None if root is None else version_of(root)
+    except Exception:  # of deltalake and of file systems, which have classes of their own
+        return None
+    return None if root is None or version is None else [root.uri, *version]
 
 
 def _files(spark: SparkSession, frame: DataFrame) -> dict[str, list[int]] | None:
@@ -205,45 +226,68 @@ def current(spark: SparkSession, source: Source) -> tuple[DataFrame, State]:
 def changes(spark: SparkSession, definition: Definition, before: State) -> Changes:
     """What has happened to the source since a state of it was indexed."""
     frame, now = current(spark, definition.source)
-    mode, reason, added = compared(before, now)
-    if mode == "added":
-        frame = in_files(frame, added)
-    return Changes(mode, frame, now, reason)
+    found = compared(spark, before, now)
+    if found.mode == "added":
+        frame = in_files(frame, found.added)
+    return Changes(found.mode, frame, now, found.reason)
 
 
-def replaced(before: State, now: State) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Of two states of files that are read in one way: files that are gone, and those that are new; those that were
-    written again are both. None for other states."""
-    if not before.get("kind") == now["kind"] == "files" or difference(before.get("reading"), now.get("reading")):
-        return (), ()
-    old, new = before["files"], now["files"]
-    gone = tuple(path for path, facts in old.items() if new.get(path) != facts)
-    return gone, tuple(path for path, facts in new.items() if old.get(path) != facts)
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """How two states differ: a mode of :class:`Changes`, and its reason. ``added``: files that are new, ``gone``: those
+    that are no more; what was written again is both. Without any, that is not known."""
+
+    mode: str
+    reason: str
+    added: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
 
 
-def compared(before: State, now: State) -> tuple[str, str, tuple[str, ...]]:
-    """A mode of :class:`Changes`, its reason, and the files that are new where that is all."""
+def compared(spark: SparkSession, before: State, now: State) -> Compared:
+    """What has become of a state."""
     if now["kind"] == "unknown" or before.get("kind") != now["kind"]:
-        return "all", "the source does not tell what is new: all cases are compared", ()
+        return Compared("all", "the source does not tell what is new: all cases are compared")
     other = difference(before.get("reading"), now.get("reading"))
     if other:
-        return "rebuild", f"the source is read otherwise than it was: {other}", ()
+        return Compared("rebuild", f"the source is read otherwise than it was: {other}")
     if now["kind"] == "delta":
         if [now[k] for k in ("id", "version")] == [before.get(k) for k in ("id", "version")]:
-            return "none", f"the source is still at version {now['version']}", ()
-        return "all", f"version {before['version']} has become {now['version']}", ()
+            return Compared("none", f"the source is still at version {now['version']}")
+        return Compared("all", f"version {before['version']} has become {now['version']}")
     old, new = before["files"], now["files"]
-    if old == new:
-        return "none", "no file of the source is new", ()
-    gone = [path for path, facts in old.items() if new.get(path) != facts]
+    in_place = _changed_in_place(spark, before, now)
+    if in_place is None:
+        return Compared("rebuild", "the log of the Delta table does not tell what has changed")
+    gone = tuple(path for path, facts in old.items() if new.get(path) != facts or path in in_place)
+    added = tuple(path for path, facts in new.items() if old.get(path) != facts or path in in_place)
     if gone:
         what = (
             "1 file of the source is gone or has"
             if len(gone) == 1
             else f"{len(gone)} files of the source are gone or have"
         )
-        return "rebuild", f"{what} changed", ()
-    added = tuple(path for path in new if path not in old)
+        return Compared("rebuild", f"{what} changed", added, gone)
     if len(added) > MAX_NAMED_FILES:
-        return "all", f"{len(added)} files are new", ()
-    return "added", "1 file is new" if len(added) == 1 else f"{len(added)} files are new", added
+        return Compared("all", f"{len(added)} files are new")
+    if not added:
+        return Compared("none", "no file of the source is new")
+    return Compared("added", "1 file is new" if len(added) == 1 else f"{len(added)} files are new", added)
+
+
+def _changed_in_place(spark: SparkSession, before: State, now: State) -> frozenset[str] | None:
+    """Files of both states whose rows a Delta table's commits have changed; None where its log does not tell."""
+    old, new = before.get("delta"), now.get("delta")
+    if old == new:
+        return frozenset()
+    if old is None or new is None or old[:2] != new[:2]:
+        return None
+    touched = touched_files(Location(new[0], store_options(spark, new[0])), old[2], new[2])
+    if touched is None:
+        return None
+    paths = {_plain(path if path[0] == "/" or ":/" in path else f"{new[0]}/{path}") for path in touched}
+    return frozenset(path for path in now["files"] if _plain(unquote(path)) in paths)
+
+
+def _plain(path: str) -> str:
+    """A path as other paths to the same file are written."""
+    return re.sub("^(file:)?/+", "/", path)

@@ -104,12 +104,14 @@ class FileRelation:
     """Files as a relation: their format's short name, in lower case, and the options they are read with.
 
     ``partition_columns``: None: not known. ``partitions``: values of a catalog table's partitions, by their places.
+    ``root``: the first place that the files are below.
     """
 
     format: str
     options: Mapping[str, str]
     partition_columns: Sequence[str] | None
     partitions: Mapping[str, str]
+    root: str = ""
 
 
 def file_relation(frame: DataFrame) -> FileRelation | None:
@@ -119,9 +121,12 @@ def file_relation(frame: DataFrame) -> FileRelation | None:
             relation = plan.relation()
             names = list(relation.partitionSchema().fieldNames())
             options = texts_of(relation.options())
-            return FileRelation(
-                str(relation.fileFormat().shortName()).lower(), options, names, _places(plan) if names else {}
-            )
+            format_, location = relation.fileFormat(), relation.location()
+            # Delta's reader says that it is Parquet's, whose files it may leave rows out of.
+            is_delta = "Delta" in format_.getClass().getSimpleName()
+            name = "delta" if is_delta else str(format_.shortName()).lower()
+            root = str(location.rootPaths().head().toString()) if is_delta else ""
+            return FileRelation(name, options, names, _places(plan) if names else {}, root)
     return None
 
 

@@ -77,11 +77,9 @@ def _from_files(origin: Origin, files: Collection[str]) -> DataFrame:
 
 
 def _with_reason(found: SourceState) -> SourceState:
-    if found.state["kind"] == "files" and found.state["reading"]["format"] != "delta":
+    if found.state["kind"] == "files":
         return found
-    # Delta's files may lose rows by deletion vectors, of which a listing does not tell.
-    kind = "its log is a Delta table" if found.state["kind"] != "unknown" else "its log has no files"
-    return SourceState(sources.UNKNOWN, unknown=kind)
+    return SourceState(sources.UNKNOWN, unknown="its log has no files, or does not tell which")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,18 +114,15 @@ def changed_cases(
         return Changed(None, now.unknown)
     if now.plan != plan_before:
         return Changed(None, "its log is made otherwise than it was")
-    mode, reason, added = sources.compared(before, now.state)
-    if mode == "none":
-        return Changed(None, reason, nothing=True)
-    if mode == "added":
-        return Changed(distinct_keys(analyzer, query, keys, now.rows_of(added)), reason, files=added)
-    gone, added = sources.replaced(before, now.state)
-    cases = gone_cases(gone) if gone and len(added) <= sources.MAX_NAMED_FILES else None
-    if cases is None:
-        return Changed(None, reason)
-    if added:
-        cases = cases.union(distinct_keys(analyzer, query, keys, now.rows_of(added)))
-    return Changed(cases.distinct(), reason, files=added)
+    found = sources.compared(analyzer.spark, before, now.state)
+    if found.mode == "none":
+        return Changed(None, found.reason, nothing=True)
+    gone = gone_cases(found.gone) if found.gone and len(found.added) <= sources.MAX_NAMED_FILES else None
+    if found.mode != "added" and gone is None:
+        return Changed(None, found.reason)
+    new = distinct_keys(analyzer, query, keys, now.rows_of(found.added)) if found.added else None
+    cases = new if gone is None else (gone if new is None else gone.union(new)).distinct()
+    return Changed(cases, found.reason, files=found.added)
 
 
 def distinct_keys(
