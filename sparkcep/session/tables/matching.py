@@ -142,7 +142,9 @@ class _Run:
                 continue
             called |= calls(s)
             if (wrong := changing(s, 0, len(s.tokens))) is not None:
-                raise self.refused(f"The rule {rule.name} cannot be kept: {wrong[1]}.", wrong[2])
+                raise self.refused(
+                    "CEP_PATTERN_TABLE_QUERY", f"The rule {rule.name} cannot be kept: {wrong[1]}.", wrong[2]
+                )
         (plan,) = plan_texts(self.spark, analysed(frame)) if shows_plans(self.spark) else ("variablereference(",)
         if "variablereference(" in plan or called & functions_of_users(self.spark):
             return ""
@@ -171,16 +173,15 @@ class _Run:
             (plan,) = plan_texts(self.spark, analysed(log))
             if name := changing_function(plan):
                 raise self.refused(
+                    "CEP_PATTERN_TABLE_QUERY",
                     f"The log is made with {name}, which gives another value each time the table is refreshed.",
                     "put the condition into a query over the pattern table", self.statement.forms[0].relation_start,
                 )  # fmt: skip
 
-    def refused(self, sentence: str, hint: str, position: int | None = None) -> PatternAnalysisError:
+    def refused(self, error_class: str, sentence: str, hint: str, position: int | None = None) -> PatternAnalysisError:
         """What a pattern table cannot keep; the caller raises it. ``position``: of the pattern, if it is not given."""
         at = self.statement.forms[0].keyword.start if position is None else position
-        return PatternAnalysisError(
-            "CEP_PATTERN_TABLE_QUERY", sentence, text=self.statement.text, position=at, hint=hint
-        )
+        return PatternAnalysisError(error_class, sentence, text=self.statement.text, position=at, hint=hint)
 
     def check_columns(self) -> None:
         """Refuse columns that a pattern table cannot keep."""
@@ -195,7 +196,7 @@ class _Run:
             elif not _is_stored(column.dataType):
                 wrong, hint = f"is {type_.upper()}, which pattern tables do not keep", "CAST it in the SELECT list"
             if wrong:
-                raise self.refused(f"The column {column.name} of the query {wrong}.", hint)
+                raise self.refused("CEP_PATTERN_TABLE_QUERY", f"The column {column.name} of the query {wrong}.", hint)
 
     def executed(
         self, text: str, own: Settings, narrow: Narrowing | None = None
@@ -210,6 +211,7 @@ class _Run:
             if _KEY not in str(error):
                 raise
             raise self.refused(
+                "CEP_PATTERN_TABLE_QUERY",
                 "The SELECT list does not give a row for each row of the pattern.",
                 "keep the matches in the pattern table, and count them by a query over it",
             ) from None
