@@ -405,8 +405,13 @@ class StatementExecution:
         """Put the matches of a rule set, or its report, in the place of the call."""
         from sparkcep.session.rules.run import run_rule_set
 
+        analyzer = self.analyzer
+
+        def matched(text: str, rows: DataFrame) -> DataFrame:
+            return run_statement(analyzer.spark, analyzer.plain, text, None, {"rows": rows})[0]
+
         found = self.blamed(
-            lambda: run_rule_set(self.analyzer, self.rewriter, self.statement, form, evaluate, self.narrow)
+            lambda: run_rule_set(analyzer, self.rewriter, self.statement, form, evaluate, matched, self.narrow)
         )
         if self.runs and form.keyword.upper == "PATTERN_RULES":
             found.set.warn()

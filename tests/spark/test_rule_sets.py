@@ -166,3 +166,28 @@ def test_what_fails_at_run_time_names_the_rule(spark: SparkSession) -> None:
         spark.sql(f"SELECT * FROM pattern_rules{CALL}").collect()
     assert "Rule many" in str(raised.value)
     assert "CEP_MATCH_LIMIT" in str(raised.value)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("seed", drawn(range(4)))
+def test_suppressed_alerts(spark: SparkSession, seed: int) -> None:
+    """What is left out is what a loop over a key's alerts leaves out; times are equal now and then."""
+    random = Random(seed)
+    rows = [(str(random.randrange(6)), random.randrange(120), random.choice("AB")) for _ in range(400)]
+    spark.createDataFrame(rows, "u string, t int, type string").createOrReplaceTempView("rules_log")
+    texts = {"all": "PATTERN SEQ(A a, B b) WITHIN 20", "b": "PATTERN SEQ(B b)"}
+    periods = {"seven": 7, "zero": 0, "forty": 40}
+    with_rules(spark, {**texts, **{n: f"-- suppress: {p}\n{texts['all']}" for n, p in periods.items()}})
+    found: dict[str, list[tuple[str, int, int, int]]] = {}
+    for rule, *row in spark.sql(
+        f"SELECT rule, u, end_time, start_time, match_number FROM pattern_rules{CALL}"
+    ).collect():
+        found.setdefault(rule, []).append(tuple(row))
+    for name, period in periods.items():
+        expected, until = [], dict[str, int]()
+        for row in sorted(found["all"]):
+            if row[1] >= until.get(row[0], -1):
+                expected.append(row)
+                until[row[0]] = row[1] + period
+        assert sorted(found[name]) == expected
+    assert len(found["b"]) == sum(row[2] == "B" for row in rows)

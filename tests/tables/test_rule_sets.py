@@ -20,6 +20,7 @@ RULES = {
     "absent": "PATTERN SEQ(A x, !B n, C y) WITHIN 12 SECONDS",
     "run": "PATTERN SEQ(B x, A+ y[], C z) WITHIN 9 SECONDS RETURN count(y[].i) AS n",
     "clause": "MATCH_RECOGNIZE (MEASURES first(i) AS i PATTERN (X Y+) DEFINE X AS e = 'A', Y AS e <> 'A')",
+    "seldom": "-- suppress: 9 SECONDS\nPATTERN SEQ(A x, B y) WITHIN 9 SECONDS",
     "alone": "PATTERN SEQ(A x, C y) WITHIN 9 SECONDS RETURN xxhash64(x.i, y.i) AS h",
 }
 OTHERS = {name: text.replace("9 SECONDS", "4 SECONDS").replace("'A'", "'B'") for name, text in RULES.items()}

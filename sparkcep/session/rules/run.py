@@ -40,8 +40,9 @@ from sparkcep.session.rules.call import RuleSetCall, read_rule_call
 from sparkcep.session.streams.history import history
 from sparkcep.settings import SHARED_INPUT, STREAM_BUCKETS, Settings
 from sparkcep.sql.rewriter import Rewriter
-from sparkcep.sql.rule_sets.binder import VALUE, BoundRule, bind_rule
+from sparkcep.sql.rule_sets.binder import COLUMNS, VALUE, BoundRule, bind_rule
 from sparkcep.sql.rule_sets.rule import REPORT, Rule, RuleError
+from sparkcep.sql.rule_sets.suppress import without_suppressed
 from sparkcep.sql.statement import PatternOccurrence, Statement
 
 _names = iter(range(2**62))
@@ -69,11 +70,13 @@ def run_rule_set(
     statement: Statement,
     form: PatternOccurrence,
     evaluate: Callable[[int, int], Any],
+    matched: Callable[[str, DataFrame], DataFrame],
     narrow: Narrowing | None = None,
 ) -> RuleSetResult:
     """A call of pattern_rules or pattern_rule_errors as a relation.
 
     Args:
+        matched: the result of a statement with a pattern over ``{rows}``.
         narrow: leaves out rules, and partitions of the log.
 
     Raises:
@@ -82,7 +85,7 @@ def run_rule_set(
     call = read_rule_call(analyzer, rewriter, statement, form, evaluate)
     if narrow is not None:
         call = replace(call, rules=narrow.rules(call.rules))
-    rules = RuleSet(analyzer, call, narrow=narrow)
+    rules = RuleSet(analyzer, call, matched, narrow=narrow)
     rules.bind()
     found = rules.relation()
     if form.keyword.text.lower() == "pattern_rules":
@@ -97,6 +100,7 @@ class RuleSet:
     """A call's rules on their way to a relation.
 
     Args:
+        matched: as for :func:`run_rule_set`.
         bound: rules that parse and bind. errors: of those that do not, and of those that cannot be planned.
         types: names and types of expressions over the log, as far as Spark was asked.
         pruning: how the rules that share their input read it. narrow: leaves out partitions of the log.
@@ -104,6 +108,7 @@ class RuleSet:
 
     analyzer: SparkAnalyzer
     call: RuleSetCall
+    matched: Callable[[str, DataFrame], DataFrame]
     bound: list[BoundRule] = field(default_factory=list)
     errors: list[RuleError] = field(default_factory=list)
     types: dict[str, tuple[str, str]] = field(default_factory=dict)
@@ -134,9 +139,25 @@ class RuleSet:
                 continue
             seen.add(rule.name)
             try:
-                self.bound.append(bind_rule(rule, columns, self.call.keys, self.call.settings, self.type_of))
+                bound = bind_rule(rule, columns, self.call.keys, self.call.settings, self.type_of)
+                if bound.suppress:
+                    self.check_suppress(bound)
+                self.bound.append(bound)
             except SparkCepError as error:
                 self.refuse(rule, error)
+
+    def check_suppress(self, bound: BoundRule) -> None:
+        """Raises CEP_STREAMING_UNSUPPORTED; CEP_RULE_SUPPRESS where the log's time and the period do not fit."""
+        if self.streams:
+            raise _not_streamed(bound.query, "it suppresses alerts")
+        time = f"({self.call.keys.order_by[0].expression})"
+        try:
+            self.analyze([f"{time} + {bound.suppress}"])
+        except AnalysisException:
+            raise SparkCepError(
+                "CEP_RULE_SUPPRESS", f"{bound.suppress} cannot be added to the log's time, {self.type_of(time)}.",
+                hint="a number where the time is one, else a length: -- suppress: 30 minutes",
+            ) from None  # fmt: skip
 
     def refuse(self, rule: Rule, error: SparkCepError) -> None:
         """Note a rule in the report."""
@@ -196,6 +217,9 @@ class RuleSet:
         self.errors.sort(key=lambda error: places[error.rule])
         notes += [f"Rule {e.rule} is refused: [{e.error_class}] {e.message}" for e in self.errors]
         sql = " UNION ALL ".join(parts) if parts else self.nothing()
+        if periods := {bound.rule.name: bound.suppress for bound in self.bound if bound.suppress}:
+            sql = self.suppressed(sql, periods)
+            notes.append(f"Alerts that come too soon behind another are left out: {', '.join(sorted(periods))}")
         return RuleSetResult(sql, notes, relations, shared, self)
 
     def shared(self) -> tuple[SharedPlan | None, dict[str, str]]:
@@ -366,6 +390,14 @@ class RuleSet:
             self.refuse(bound.rule, error)
             return None
         return relation, f"SELECT {', '.join(self.items(bound, plan))} FROM {sql}"
+
+    def suppressed(self, sql: str, periods: Mapping[str, str]) -> str:
+        """SQL of the set's rows without those that come too soon: a second pattern, over the rows themselves."""
+        rows = self.analyzer.analyzed(sql)
+        text = without_suppressed(rows.columns, len(rows.columns) - len(COLUMNS), periods)
+        name = f"{PREFIX}alerts_{next(_names)}"
+        self.analyzer.matched[name] = self.matched(text, rows)
+        return f"SELECT * FROM {{{name}}}"
 
     def items(self, bound: BoundRule, plan: AnyPlan) -> list[str]:
         """The set's columns over the columns of a rule's relation."""

@@ -28,6 +28,7 @@ from sparkcep.sql.clause.parser import parse_clause
 from sparkcep.sql.rule_sets.keys import LogKeys
 from sparkcep.sql.rule_sets.reader import read_rule
 from sparkcep.sql.rule_sets.rule import Rule
+from sparkcep.sql.rule_sets.suppress import suppressed_for
 from sparkcep.sql.statement import OccurrenceKind, PatternOccurrence, Statement
 
 #: Prefix of the columns that RETURN and MEASURES are computed as.
@@ -39,11 +40,13 @@ COLUMNS = ("rule", "match_number", "start_time", "end_time", "events", "measures
 @dataclass(frozen=True, slots=True)
 class BoundRule:
     """A rule with names resolved. ``query`` gives match_number, start_time, end_time and events, then a column for
-    each of ``measures``: what RETURN or MEASURES name, of which the n-th column is called ``VALUE + n``."""
+    each of ``measures``: what RETURN or MEASURES name, of which the n-th column is called ``VALUE + n``.
+    ``suppress``: SQL of the period behind one of its rows in which it gives no others of the same key."""
 
     rule: Rule
     query: PatternQuery
     measures: tuple[Measure, ...]
+    suppress: str = ""
 
 
 def bind_rule(
@@ -59,9 +62,10 @@ def bind_rule(
     Raises:
         PatternParseError: the rule cannot be read.
         PatternAnalysisError: it names or combines what it may not; CEP_RULE_OUTPUT, it gives something else than
-            matches; CEP_RULE_KEYS, CEP_RULE_SOURCE, CEP_RULE_PARAMETER.
+            matches; CEP_RULE_KEYS, CEP_RULE_SOURCE, CEP_RULE_PARAMETER, CEP_RULE_SUPPRESS.
     """
     statement, form = read_rule(rule)
+    suppress = suppressed_for(rule)
 
     def render(low: int, high: int) -> str:
         return statement.text[low:high].replace("{", "{{").replace("}", "}}")
@@ -81,7 +85,7 @@ def bind_rule(
         has_return=False,
         hidden_keys=len(own),
     )
-    return BoundRule(rule, query, tuple(returned))
+    return BoundRule(rule, query, tuple(returned), suppress)
 
 
 def parse_rule(rule: Rule) -> None:
@@ -91,6 +95,7 @@ def parse_rule(rule: Rule) -> None:
         PatternParseError, PatternAnalysisError: as for :func:`bind_rule`, for what its text alone tells.
     """
     statement, form = read_rule(rule)
+    suppressed_for(rule)
     if form.kind is OccurrenceKind.CLAUSE:
         parse_clause(statement, form.body)
         return
