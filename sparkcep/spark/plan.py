@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -73,9 +73,14 @@ def over_plan(spark: SparkSession, plan: Any) -> DataFrame:
     return DataFrame(dataset.ofRows(spark._jsparkSession, plan), spark)  # type: ignore[union-attr]
 
 
+def all_columns_shown(spark: SparkSession) -> AbstractContextManager[None]:
+    """Within it Spark prints plans with all columns instead of the first 25."""
+    return changed(spark, "spark.sql.debug.maxToStringFields", "1000000")
+
+
 def plan_texts(spark: SparkSession, *plans: Any) -> list[str]:
-    """Plans as Spark prints them, with all columns instead of the first 25."""
-    with changed(spark, "spark.sql.debug.maxToStringFields", "1000000"):
+    """Plans as Spark prints them, with all columns."""
+    with all_columns_shown(spark):
         return [str(plan.toString()) for plan in plans]
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
-from sparkcep.spark.plan import analysed
+from sparkcep.spark.plan import all_columns_shown, analysed
 
 #: What a plan may give other rows or values of when it is read again.
 _CHANGES = re.compile(
@@ -30,10 +31,15 @@ def what_changes(frame: DataFrame, explained: Callable[[], str], floating: bool 
         floating: whether the last digits of floating numbers matter.
     """
     plan, known = "", True
-    with suppress(Exception):  # as Spark Connect does not
-        own = analysed(frame)
-        plan, known = str(own.toString()), bool(own.deterministic())
-    plan = plan or explained().partition("== Analyzed Logical Plan ==")[2].partition("\n== ")[0]
+    with ExitStack() as settings:
+        try:
+            settings.enter_context(all_columns_shown(frame.sparkSession))
+        except PySparkException:  # a session that is locked down
+            return "by their plan"
+        with suppress(Exception):  # as Spark Connect does not
+            own = analysed(frame)
+            plan, known = str(own.toString()), bool(own.deterministic())
+        plan = plan or explained().partition("== Analyzed Logical Plan ==")[2].partition("\n== ")[0]
     if found := _CHANGES.search(plan) or (_ADDS_UP.search(plan) if floating else None):
         return found[0].strip(" (+-:|")
     return "" if plan and known else "by their plan"

@@ -229,6 +229,16 @@ class _Settings:
         )["value"]
         return default if found is None else found
 
+    def set(self, key: str, value: str) -> None:
+        """How plans are printed is changed for a moment: of the session that answers."""
+        if self.session.real is not None:
+            self.session.real.conf.set(key, value)
+
+    def unset(self, key: str) -> None:
+        """As for :meth:`set`."""
+        if self.session.real is not None:
+            self.session.real.conf.unset(key)
+
 
 class Frame(DataFrame):
     """A DataFrame by its question."""
