@@ -14,6 +14,7 @@ import pyarrow.fs as pafs
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from sparkcep.index.files import SPARK_WRITES
 from sparkcep.index.sources import MAX_NAMED_FILES
 from sparkcep.index.storage import DataFile, Location, delete_directory, filesystem
 from sparkcep.query import PREFIX
@@ -52,7 +53,7 @@ def write_cases(table: Location, sets: CaseSets, batch: str, cases: DataFrame, f
     Args:
         sets: those that there are.
     """
-    cases.coalesce(1).write.parquet(table.child(_DIRECTORY, batch).spark)
+    _write(table, batch, cases.coalesce(1))
     return dict([*sets.items(), (batch, tuple(files))][-_MOST_SETS:])
 
 
@@ -65,7 +66,7 @@ def write_cases_by_file(
         cases: rows of FILE, as ``input_file_name`` gives it, and of a case's keys. files: the log's.
     """
     file = F.regexp_replace(F.col(FILE), "^file:/+", "file:/")
-    cases.withColumn(FILE, file).write.parquet(table.child(_DIRECTORY, batch).spark)
+    _write(table, batch, cases.withColumn(FILE, file))
     seen = {row[0] for row in _read(spark, table, batch).select(FILE).distinct().collect()}
     return {batch: None} if seen.issubset(files) else {}
 
@@ -84,6 +85,10 @@ def delete_others(table: Location, sets: Collection[str]) -> None:
     for entry in filesystem(table).get_file_info(pafs.FileSelector(_DIRECTORY, allow_not_found=True)):
         if entry.base_name not in sets:
             delete_directory(table, entry.path)
+
+
+def _write(table: Location, name: str, rows: DataFrame) -> None:
+    rows.write.options(**SPARK_WRITES).option("compression", "zstd").parquet(table.child(_DIRECTORY, name).spark)
 
 
 def _read(spark: SparkSession, table: Location, name: str) -> DataFrame:

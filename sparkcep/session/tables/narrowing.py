@@ -84,12 +84,15 @@ class CaseNarrowing:
             return pruning
         cases = found.cases
         names = cases.columns
-        counts = "count(*)", f"count_if({' OR '.join(f'{name} IS NULL' for name in names)})"
-        found.count, nulls = cases.selectExpr(*counts).collect()[0]
+        few = cases.limit(LISTED_CASES + 1).collect()
+        found.count, nulls = len(few), sum(None in row for row in few)
+        if found.count > LISTED_CASES:
+            counts = "count(*)", f"count_if({' OR '.join(f'{name} IS NULL' for name in names)})"
+            found.count, nulls = cases.selectExpr(*counts).collect()[0]
         rows = source if pruning.frame is None else pruning.frame
         column = given.fields.column_of(keys[0])
         if found.count <= LISTED_CASES and len(keys) == 1 and column and _type(rows, column) in COMPARED_CASES:
-            values = [row[0] for row in cases.collect() if row[0] is not None]
+            values = [row[0] for row in few if row[0] is not None]
             # How a string with these is read depends on settings.
             if not any(isinstance(value, str) and re.search(r"['\\$]", value) for value in values):
                 return replace(pruning, frame=rows.where(_is_one_of(quote(column), values, or_null=bool(nulls))))
