@@ -20,7 +20,7 @@ def _with_tables(command: Command) -> Command:
     @with_data
     @functools.wraps(command)
     def run(path: str | None, form: str, connection: Connection, data: Data, **given: Any) -> None:
-        text = ";\n".join(command(**given))
+        text = "\n;\n".join(command(**given))  # behind a comment too
         click.get_current_context().find_root().meta[TEXT] = text
         with session_at(path, connection, data, text) as spark:
             run_statements(spark, text, form)

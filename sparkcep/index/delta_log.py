@@ -41,10 +41,10 @@ def touched_files(root: Location, before: int, now: int) -> frozenset[str] | Non
     for version in range(before + 1, now + 1):
         try:
             with fs.open_input_file(f"{_LOG}/{version:020d}.json") as file:
-                lines = file.read().decode().splitlines()
+                lines = file.read().decode().split("\n")
         except FileNotFoundError:
             return None
-        for line in lines:
+        for line in filter(None, map(str.strip, lines)):
             action = json.loads(line)
             change = action.get("add") or action.get("remove")
             if change is not None and change.get("dataChange", True):

@@ -24,6 +24,10 @@ _CHANGES = frozenset(
 _WITHOUT_PARENTHESES = frozenset(
     "CURRENT_TIMESTAMP CURRENT_DATE CURRENT_TIME LOCALTIMESTAMP LOCALTIME CURRENT_USER SESSION_USER".split()
 )
+#: Functions whose value is the session's, with or without parentheses.
+OF_SESSION = frozenset("current_schema current_database current_catalog user".split())
+#: Texts of times that stand for the present one.
+_PRESENT = re.compile(r"(?i)\s*(now|today|tomorrow|yesterday)\b.*")
 
 
 def changing_function(plan: str) -> str:
@@ -46,6 +50,8 @@ def changing(s: Statement, low: int, high: int, *, subqueries: bool = True) -> t
                 "write the value, or put the condition into a query over the pattern table",
             )  # fmt: skip
         is_now = token.upper == "UNIX_TIMESTAMP" and s.pairs.get(k + 1) == k + 2
+        if token.kind == "string" and _PRESENT.fullmatch(token.text) and s.word(k - 1)[:4] in ("DATE", "TIME"):
+            is_now = True
         if is_now or (token.upper in _CHANGES and (s.operator(k + 1) == "(" or token.upper in _WITHOUT_PARENTHESES)):
             return (
                 token.start, f"{token.text} gives another value each time the table is refreshed",
@@ -99,7 +105,8 @@ def read_table_query(statement: Statement) -> TableQuery:
             s, form.keyword.start, "The query of a pattern table is a pattern block, a MATCH_RECOGNIZE clause or a "
             "call of pattern_rules", _FORMS,
         )  # fmt: skip
-    wrong = changing(s, *form.body) or changing(s, 0, len(s.tokens), subqueries=False)
+    is_call = form.kind is OccurrenceKind.CALL  # whose log and rules may be queries
+    wrong = changing(s, *form.body, subqueries=not is_call) or changing(s, 0, len(s.tokens), subqueries=False)
     if wrong is not None:
         raise _refused(s, *wrong)
     behind = next((k for k, token in enumerate(s.tokens) if token.start >= form.end), len(s.tokens))

@@ -48,7 +48,8 @@ def test_a_table_and_its_changes(command: Any) -> None:
     assert (made["action"], made["rows"]) == ("created", 4)
     code, err = command("create", "paid", QUERY)
     assert code == 1 and "[CEP_PATTERN_TABLE_EXISTS] Pattern table paid already exists." in err
-    (again,) = command("create", "paid", QUERY, "--or-refresh")
+    text = f"CREATE OR REPLACE TEMP VIEW more AS SELECT 1 AS a -- one\n;{QUERY}"
+    (again,) = command("create", "paid", text, "--or-refresh")
     assert again["action"] == "unchanged"
     add()
     (done,) = command("refresh", "paid")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from sparkcep.index import snapshots
 from sparkcep.session.tables.names import locate
 
 from ..conftest import IS_CONNECT, drawn
-from .world import QUERIES, SCHEMA, World
+from .world import QUERIES, SCHEMA, WHOLE, World
 
 #: Queries that differ in how their cases are found.
 AS_A_WHOLE = ("trends", "sliding", "one_case")
@@ -87,6 +88,11 @@ def test_files_that_are_gone_or_written_again(world: World) -> None:
     files[2].unlink()
     world.view()
     assert refresh(world, query)["cases"]
+    assert world.difference(query, table) == ""
+    shutil.rmtree(locate(world.spark, table).child("_cases").spark.removeprefix("file://"))
+    files[3].unlink()
+    world.view()
+    assert WHOLE in str(refresh(world, query)["reason"])
     assert world.difference(query, table) == ""
 
 

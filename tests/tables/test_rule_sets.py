@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -10,6 +11,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from sparkcep import SparkCepError
+from sparkcep.session.tables.narrowing import CaseNarrowing
+from sparkcep.sql.rule_sets.rule import Rule
 
 from ..conftest import IS_CONNECT, drawn
 from .world import WHOLE, World
@@ -127,6 +130,89 @@ def test_what_rules_do_not_show(rules: Set) -> None:
     rules.write("variable", "PATTERN SEQ(A x, B y) WHERE now() > x.ts WITHIN 5 SECONDS")
     with pytest.raises(SparkCepError, match=r"CEP_PATTERN_TABLE_QUERY.*rule variable cannot be kept: now gives"):
         spark.sql("REFRESH PATTERN TABLE alerts")
+
+
+def test_files_of_a_refresh_with_new_rules(rules: Set) -> None:
+    """Which cases they held is written down too."""
+    rules.world.batch(5)
+    rules.create()
+    rules.write("run", RULES["run"])
+    rules.world.batch(9)
+    rules.refreshed()
+    sorted(rules.world.folder.glob("*.parquet"))[-1].unlink()
+    rules.world.view()
+    assert rules.refreshed().cases > 0
+
+
+def test_a_rule_that_parts_its_own_cases(rules: Set) -> None:
+    rules.write("alike", "PATTERN SEQ(A x, B y) WHERE [e_] WITHIN 9 SECONDS".replace("e_", "i"))
+    rules.create()
+    for _ in range(2):
+        rules.world.batch(9)
+        assert rules.refreshed().reason == "1 file is new"
+    for file in rules.folder.iterdir():
+        if file.stem != "alike":
+            file.unlink()
+    rules.world.batch(9)
+    rules.refreshed()
+
+
+def test_values_around_the_call(rules: Set) -> None:
+    spark = rules.world.spark
+    spark.conf.set("rs.least", "1")
+    rules.query += " WHERE match_number > ${rs.least}"
+    rules.create()
+    spark.conf.set("rs.least", "0")
+    assert WHOLE in rules.refreshed().reason
+    spark.conf.unset("rs.least")
+
+
+def test_values_of_the_session(rules: Set) -> None:
+    spark = rules.world.spark
+    rules.write("of_schema", "PATTERN SEQ(A x, B y) WITHIN 5 SECONDS RETURN current_schema() AS s")
+    rules.create()
+    spark.sql("CREATE SCHEMA IF NOT EXISTS rs_other")
+    spark.sql("USE rs_other")
+    try:
+        assert WHOLE in rules.refreshed().reason
+    finally:
+        spark.sql("USE default")
+        spark.sql("DROP SCHEMA rs_other")
+    rules.write("of_schema", "PATTERN SEQ(A x, B y) WHERE y.ts < TIMESTAMP'now' WITHIN 5 SECONDS")
+    with pytest.raises(SparkCepError, match=r"CEP_PATTERN_TABLE_QUERY.*of_schema cannot be kept: now gives"):
+        spark.sql("REFRESH PATTERN TABLE alerts")
+
+
+def test_rules_are_read_once(rules: Set, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder may have others a moment later."""
+    rules.create()
+    rules.write("run", RULES["run"])
+    read = CaseNarrowing.rules
+
+    def then_gone(self: CaseNarrowing, found: Sequence[Rule]) -> list[Rule]:
+        (rules.folder / "run.sql").unlink(missing_ok=True)
+        return read(self, found)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(CaseNarrowing, "rules", then_gone)
+        done = rules.world.spark.sql("REFRESH PATTERN TABLE alerts").collect()[0]
+    assert done.reason.endswith(f"{NEW}: run") and done.inserted
+    rules.write("run", RULES["run"])
+    assert rules.refreshed().action == "unchanged"
+
+
+def test_logs_and_rules_that_are_queries(rules: Set) -> None:
+    spark = rules.world.spark
+    spark.createDataFrame(
+        [("a", RULES["pair"]), ("b", RULES["clause"])], "name string, rule string"
+    ).createOrReplaceTempView("rs_rules")
+    rules.query = (
+        "SELECT * FROM pattern_rules(TABLE(SELECT * FROM rs_log WHERE i % 7 <> 0) PARTITION BY u ORDER BY (ts, i), "
+        "TABLE(SELECT * FROM rs_rules WHERE name <> 'c'), e)"
+    )
+    rules.create()
+    rules.world.batch(9)
+    assert rules.refreshed().reason == "1 file is new"
 
 
 def test_a_rule_that_is_refused(rules: Set) -> None:

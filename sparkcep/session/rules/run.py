@@ -42,7 +42,7 @@ from sparkcep.settings import SHARED_INPUT, STREAM_BUCKETS, Settings
 from sparkcep.sql.rewriter import Rewriter
 from sparkcep.sql.rule_sets.binder import COLUMNS, VALUE, BoundRule, bind_rule
 from sparkcep.sql.rule_sets.rule import REPORT, Rule, RuleError
-from sparkcep.sql.rule_sets.suppress import without_suppressed
+from sparkcep.sql.rule_sets.suppress import fits, without_suppressed
 from sparkcep.sql.statement import PatternOccurrence, Statement
 
 _names = iter(range(2**62))
@@ -150,14 +150,12 @@ class RuleSet:
         """Raises CEP_STREAMING_UNSUPPORTED; CEP_RULE_SUPPRESS where the log's time and the period do not fit."""
         if self.streams:
             raise _not_streamed(bound.query, "it suppresses alerts")
-        time = f"({self.call.keys.order_by[0].expression})"
-        try:
-            self.analyze([f"{time} + {bound.suppress}"])
-        except AnalysisException:
+        type_ = self.type_of(f"({self.call.keys.order_by[0].expression})")
+        if not fits(bound.suppress, type_):
             raise SparkCepError(
-                "CEP_RULE_SUPPRESS", f"{bound.suppress} cannot be added to the log's time, {self.type_of(time)}.",
-                hint="a number where the time is one, else a length: -- suppress: 30 minutes",
-            ) from None  # fmt: skip
+                "CEP_RULE_SUPPRESS", f"The log's time is {type_}, to which the rule's period cannot be added.",
+                hint="-- suppress: 30 minutes; or a number, where the log's time is one",
+            )  # fmt: skip
 
     def refuse(self, rule: Rule, error: SparkCepError) -> None:
         """Note a rule in the report."""
@@ -391,7 +389,7 @@ class RuleSet:
             return None
         return relation, f"SELECT {', '.join(self.items(bound, plan))} FROM {sql}"
 
-    def suppressed(self, sql: str, periods: Mapping[str, str]) -> str:
+    def suppressed(self, sql: str, periods: Mapping[str, Sequence[str]]) -> str:
         """SQL of the set's rows without those that come too soon: a second pattern, over the rows themselves."""
         rows = self.analyzer.analyzed(sql)
         text = without_suppressed(rows.columns, len(rows.columns) - len(COLUMNS), periods)

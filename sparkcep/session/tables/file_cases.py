@@ -7,10 +7,12 @@ More cases than there were are no fault: these are matched again for nothing.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection
+from dataclasses import replace
 from functools import reduce
 
 import pyarrow.fs as pafs
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -18,6 +20,7 @@ from sparkcep.index.files import SPARK_WRITES
 from sparkcep.index.sources import MAX_NAMED_FILES
 from sparkcep.index.storage import DataFile, Location, delete_directory, filesystem
 from sparkcep.query import PREFIX
+from sparkcep.session.tables.case_sets import CaseSet, CaseSets
 from sparkcep.session.tables.reading import read_files
 
 #: Delta leaves directories alone whose names begin so.
@@ -26,35 +29,33 @@ _DIRECTORY = "_cases"
 FILE = PREFIX + "case_file"
 #: Of so many refreshes it is known which cases their files held.
 _MOST_SETS = 1_000
-#: By directory below :data:`_DIRECTORY`: files whose cases it holds; None: its rows say which file they are of.
-CaseSets = Mapping[str, Sequence[str] | None]
 
 
 def cases_of(spark: SparkSession, table: Location, sets: CaseSets, files: Collection[str]) -> DataFrame | None:
     """The cases that lay in some files, perhaps with others; None where that was not written down."""
     left = set(files)
     found = []
-    for name, own in sets.items():
-        if own is not None and left.intersection(own):
-            found.append(_read(spark, table, name))
-    left -= {file for own in sets.values() if own is not None for file in own}
-    if left:
-        by_file = [name for name, own in sets.items() if own is None]
-        if not by_file or len(left) > MAX_NAMED_FILES:
-            return None
-        rows = _read(spark, table, by_file[0])
-        found.append(rows.where(F.col(FILE).isin(*left)).drop(FILE))
-    return reduce(DataFrame.union, found)
+    try:
+        for name, own in sets.items():
+            if asked := left.intersection(own.files):
+                left -= asked
+                if len(asked) > MAX_NAMED_FILES:
+                    return None
+                rows = _read(spark, table, name)
+                found.append(rows.where(F.col(FILE).isin(*asked)).drop(FILE) if own.by_file else rows)
+    except AnalysisException:  # the directory is gone, as from a copy of what Delta knows of
+        return None
+    return None if left else reduce(DataFrame.union, found)
 
 
 def write_cases(table: Location, sets: CaseSets, batch: str, cases: DataFrame, files: Collection[str]) -> CaseSets:
     """Write down the cases of new files; gives all sets.
 
     Args:
-        sets: those that there are.
+        sets: those that there are, of other files.
     """
     _write(table, batch, cases.coalesce(1))
-    return dict([*sets.items(), (batch, tuple(files))][-_MOST_SETS:])
+    return dict([*sets.items(), (batch, CaseSet(tuple(files)))][-_MOST_SETS:])
 
 
 def write_cases_by_file(
@@ -68,16 +69,13 @@ def write_cases_by_file(
     file = F.regexp_replace(F.col(FILE), "^file:/+", "file:/")
     _write(table, batch, cases.withColumn(FILE, file))
     seen = {row[0] for row in _read(spark, table, batch).select(FILE).distinct().collect()}
-    return {batch: None} if seen.issubset(files) else {}
+    return {batch: CaseSet(tuple(files), by_file=True)} if seen.issubset(files) else {}
 
 
 def of_files(sets: CaseSets, files: Collection[str]) -> CaseSets:
-    """Sets without the files that a log has no more."""
-    there = set(files)
-    left: dict[str, Sequence[str] | None] = {
-        name: None if own is None else tuple(f for f in own if f in there) for name, own in sets.items()
-    }
-    return {name: own for name, own in left.items() if own is None or own}
+    """Sets of those of their files alone that are among some."""
+    left = {name: replace(own, files=tuple(f for f in own.files if f in files)) for name, own in sets.items()}
+    return {name: own for name, own in left.items() if own.files}
 
 
 def delete_others(table: Location, sets: Collection[str]) -> None:

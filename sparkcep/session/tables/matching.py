@@ -32,7 +32,7 @@ from sparkcep.sql.occurrences import read_statement
 from sparkcep.sql.rule_sets.binder import COLUMNS
 from sparkcep.sql.rule_sets.reader import read_rule
 from sparkcep.sql.statement import Statement
-from sparkcep.sql.table_query import TableQuery, calls, changing, changing_function, read_table_query
+from sparkcep.sql.table_query import OF_SESSION, TableQuery, calls, changing, changing_function, read_table_query
 
 #: Types whose values are the same case exactly where their JSON is the same.
 _CASE_TYPES = re.compile(
@@ -70,6 +70,15 @@ def matched(spark: SparkSession, plain: SqlMethod, text: str, table: Location, b
     return with_tables(spark, text, run)  # the log may be a pattern table
 
 
+class _OtherKeys(Exception):
+    """The query has no columns of the names that its cases were told by."""
+
+
+def base_meaning(base: Version | None) -> str:
+    """What the query made of its input when the table was made, as a digest."""
+    return "" if base is None else base.meaning
+
+
 @dataclass(slots=True)
 class _Run:
     spark: SparkSession
@@ -82,50 +91,78 @@ class _Run:
     found: Matching = field(default_factory=Matching)
 
     def result(self) -> Matching:
-        found = self.found
-        if self.base is None and self.statement.forms:
+        found, base = self.found, self.base
+        if base is None and self.statement.forms:
             # What is wrong with the query itself comes before what a pattern table cannot keep.
-            execution, frame = self.executed(self.statement.text, replace(self.settings, column_pruning=False))
-            query = read_table_query(self.statement)
-            found.keys, found.whole = _keys(query, execution)
-            found.by_rule = query.is_rule_set and found.keys is not None
-            if own := sorted(calls(query.statement) & functions_of_users(self.spark)):
-                found.keys, found.whole, found.by_rule = None, f"its query calls {', '.join(own)}", False
+            self.executed(self.statement.text, replace(self.settings, column_pruning=False))
+        query = read_table_query(self.statement)
+        if base is None:
+            self.find_keys(query)
         else:
-            query = read_table_query(self.statement)
-        if self.base is not None:
-            d = self.base.definition
+            d = base.definition
             found.keys, found.whole, found.by_rule = d.keys, d.whole, d.by_rule
-        extra = () if found.keys is None or query.list_end is None else (*found.keys, *["rule"][: found.by_rule])
-        text = query.with_columns(extra, _KEY)
-        narrowing = CaseNarrowing(found, self.base, self.table)
-        execution, frame = self.executed(text, self.settings, narrowing)
-        self.check(execution, frame)
-        if found.keys is not None:
-            found.meaning = self.rules_meaning(execution, frame) if found.by_rule else self.meaning(execution, frame)
-            is_narrow = found.nothing or found.cases is not None
-            if self.base is not None and is_narrow and not found.meaning == self.base.meaning != "":
-                found.release()
-                narrowing.otherwise, narrowing.cause = True, None
-                execution, frame = self.executed(text, self.settings, narrowing)
-                if found.by_rule:  # of all rules
-                    found.meaning = self.rules_meaning(execution, frame)
-            elif narrowing.has_new_rules:
-                narrowing.of_new_rules = True
-                execution, more = self.executed(text, self.settings, narrowing)
-                frame = frame.union(more)
-                if not self.rules_meaning(execution, more):
-                    found.meaning = ""
+        frame = self.matched(query)
         found.columns = StructType([f for f in frame.schema.fields if not f.name.startswith(PREFIX)])
         self.check_columns()
-        if self.base is not None and not found.nothing and found.cases is None:
-            why = found.reason or found.whole or "its log is made of more than one relation"
-            found.reason = f"{why}: everything is matched again"
+        if base is not None and not found.nothing and found.cases is None:
+            none = "no rule that is as it was runs" if found.by_rule else "its log is made of more than one relation"
+            found.reason = f"{found.reason or found.whole or none}: everything is matched again"
         if not found.nothing:
-            own = [f"{_KEY}{k}" for k in range(len(extra))] or list(found.keys or ())
-            keys, rule = (own[:-1], own[-1]) if found.by_rule else (own, "")
+            extra = [f"{_KEY}{k}" for k in range(len(self.more_columns(query)))]
+            keys, rule = (extra[:-1], extra[-1]) if found.by_rule else (extra or found.keys or (), "")
             found.frame = identified(frame, found.columns.names, keys, self.digest, rule)
         return found
+
+    def find_keys(self, query: TableQuery) -> None:
+        """Find out what the query's cases are."""
+        found = self.found
+        execution, _ = self.executed(self.statement.text, replace(self.settings, column_pruning=False))
+        found.keys, found.whole = _keys(query, execution)
+        if own := sorted(calls(query.statement) & (functions_of_users(self.spark) | OF_SESSION)):
+            found.keys, found.whole = None, f"its query calls {', '.join(own)}"
+        found.by_rule = query.is_rule_set and found.keys is not None
+
+    def more_columns(self, query: TableQuery) -> tuple[str, ...]:
+        """Columns that a row's case, and its rule, are told by, behind the query's own."""
+        found = self.found
+        if found.keys is None or query.list_end is None:
+            return ()
+        return (*found.keys, "rule") if found.by_rule else found.keys
+
+    def matched(self, query: TableQuery) -> DataFrame:
+        """The query's rows, of the cases and rules alone that are not as they were."""
+        found, base = self.found, self.base
+        narrowing = CaseNarrowing(found, base, self.table)
+
+        def run() -> tuple[StatementExecution, DataFrame]:
+            return self.executed(query.with_columns(self.more_columns(query), _KEY), self.settings, narrowing)
+
+        try:
+            execution, frame = run()
+            self.check(execution, frame)
+            if found.keys is None:
+                return frame
+            found.meaning = self.meaning(execution, frame)
+            is_other = (found.nothing or found.cases is not None) and not found.meaning == base_meaning(base) != ""
+        except _OtherKeys:
+            is_other = True
+        if base is not None and is_other:
+            found.release()
+            narrowing.otherwise, narrowing.cause = "its query has other values than it had", None
+            self.find_keys(query)
+            execution, frame = run()
+            found.meaning = "" if found.keys is None else self.meaning(execution, frame)
+        elif narrowing.has_new_rules:
+            narrowing.of_new_rules = True
+            execution, more = run()
+            frame = frame.union(more)
+            if not self.meaning(execution, more):
+                found.meaning = ""
+        return frame
+
+    def meaning(self, execution: StatementExecution, frame: DataFrame) -> str:
+        """A digest of what a query makes of its input beside the rules of a set; empty where that is not known."""
+        return (self.rules_meaning if self.found.by_rule else self.pattern_meaning)(execution, frame)
 
     def rules_meaning(self, execution: StatementExecution, frame: DataFrame) -> str:
         """A digest of what all rules of a set share beside the log; empty where they depend on more than they say.
@@ -135,22 +172,25 @@ class _Run:
         """
         call = execution.rule_sets[0].set.call
         called = set[str]()
+        depends = False
         for rule in call.rules:
             try:
                 s, _ = read_rule(rule)
             except SparkCepError:  # one that is refused does not run
                 continue
             called |= calls(s)
+            depends |= any(token.text.lower() in OF_SESSION for token in s.tokens)
             if (wrong := changing(s, 0, len(s.tokens))) is not None:
                 raise self.refused(
                     "CEP_PATTERN_TABLE_QUERY", f"The rule {rule.name} cannot be kept: {wrong[1]}.", wrong[2]
                 )
         (plan,) = plan_texts(self.spark, analysed(frame)) if shows_plans(self.spark) else ("variablereference(",)
-        if "variablereference(" in plan or called & functions_of_users(self.spark):
+        if depends or "variablereference(" in plan or called & functions_of_users(self.spark):
             return ""
-        return hashlib.sha256(repr((call.keys, call.settings.log_event)).encode()).hexdigest()[:16]
+        told = self.statement.text, call.keys, call.settings.log_event
+        return hashlib.sha256(repr(told).encode()).hexdigest()[:16]
 
-    def meaning(self, execution: StatementExecution, frame: DataFrame) -> str:
+    def pattern_meaning(self, execution: StatementExecution, frame: DataFrame) -> str:
         """A digest of what a query makes of its input: of its plan without the input's lines. Variables, functions and
         properties of tables that it depends on have their values in it."""
         if not shows_plans(self.spark):
@@ -210,6 +250,8 @@ class _Run:
         except AnalysisException as error:
             if _KEY not in str(error):
                 raise
+            if self.base is not None:  # the names of its keys are from the time when it was made
+                raise _OtherKeys from None
             raise self.refused(
                 "CEP_PATTERN_TABLE_QUERY",
                 "The SELECT list does not give a row for each row of the pattern.",

@@ -35,18 +35,20 @@ _CHANGED = PREFIX + "changed"
 class CaseNarrowing:
     """A :class:`~sparkcep.session.narrowing.Narrowing` that notes in ``found`` what it does.
 
-    ``base``: the version whose rows are kept; None: none are, as of rules that are new. ``otherwise``: whether the
-    query's own expressions are found to be others than when the table was made. ``of_new_rules``: whether it is the
+    ``base``: the version whose rows are kept; None: none are, as of rules that are new. ``otherwise``: why none
+    are, where the query is found to be another one than when the table was made. ``of_new_rules``: whether it is the
     run of the rules that are new or changed, over everything. ``table``: where it is.
-    ``cause``: what has changed, once that was looked at.
+    ``cause``: what has changed, once that was looked at. ``read``: the rules, which are read once: a folder
+    may have others a moment later.
     """
 
     found: Matching
     base: Version | None
     table: Location
-    otherwise: bool = False
+    otherwise: str = ""
     of_new_rules: bool = False
     cause: Changed | None = None
+    read: Sequence[Rule] = ()
 
     @property
     def has_new_rules(self) -> bool:
@@ -57,6 +59,7 @@ class CaseNarrowing:
     def rules(self, rules: Sequence[Rule]) -> list[Rule]:
         """Those that are as they were; if there are none, all, over everything."""
         found = self.found
+        self.read = rules = self.read or rules
         if self.of_new_rules:
             return [rule for rule in rules if rule.name not in (found.unchanged or ())]
         found.rules = {rule.name: _digest(rule) for rule in reversed(rules)}  # of two of one name the first counts
@@ -65,7 +68,7 @@ class CaseNarrowing:
             return list(rules)
         same = frozenset(name for name, digest in found.rules.items() if self.base.rules.get(name) == digest)
         if not same:
-            self.otherwise = True
+            self.otherwise = self.changed_rules(self.base)
             return list(rules)
         found.unchanged = same
         return [rule for rule in rules if rule.name in same]
@@ -75,7 +78,7 @@ class CaseNarrowing:
         found, query = self.found, given.query
         if found.keys is None or self.of_new_rules:
             return pruning
-        keys = [text for text, _ in given.keys]
+        keys = [text for text, _ in given.keys][: len(found.keys)]  # a rule may part its own cases further
         if self.cause is None:
             self.cause = self.changed(analyzer, query, keys, source)
             if self.cause.keys is not None:
@@ -85,7 +88,7 @@ class CaseNarrowing:
         cases = found.cases
         names = cases.columns
         few = cases.limit(LISTED_CASES + 1).collect()
-        found.count, nulls = len(few), sum(None in row for row in few)
+        found.count, nulls = len(few), sum(None in tuple(row) for row in few)
         if found.count > LISTED_CASES:
             counts = "count(*)", f"count_if({' OR '.join(f'{name} IS NULL' for name in names)})"
             found.count, nulls = cases.selectExpr(*counts).collect()[0]
@@ -112,13 +115,13 @@ class CaseNarrowing:
         found, base = self.found, self.base
         now = source_state(source)
         found.state, found.plan = now.state, now.plan
-        cause = Changed(None, "its query has other values than it had" if self.otherwise else "")
+        cause = Changed(None, self.otherwise)
         if base is not None and not self.otherwise:
             gone_cases = partial(cases_of, analyzer.spark, self.table, base.case_sets)
             cause = changed_cases(analyzer, query, keys, now, base.state, base.plan, gone_cases)
             if rules := self.changed_rules(base):
                 none = distinct_keys(analyzer, query, keys, source, "false") if cause.nothing else cause.keys
-                cause = Changed(none, f"{cause.reason}; {rules}")
+                cause = Changed(none, f"{cause.reason}; {rules}", files=cause.files)
         found.reason, found.nothing, found.new_files = cause.reason, cause.nothing, cause.files
         # A log of one file has changed as a whole where that is written again.
         if cause.keys is None and not cause.nothing and len(now.state.get("files", ())) > 1:

@@ -22,8 +22,9 @@ from sparkcep.index.snapshots import fault_point
 from sparkcep.index.storage import DataFile, Location, call
 from sparkcep.query import PREFIX, quote
 from sparkcep.session.analyzer import SqlMethod
+from sparkcep.session.tables.case_sets import CaseSets
 from sparkcep.session.tables.errors import changed
-from sparkcep.session.tables.file_cases import CaseSets, of_files, write_cases, write_cases_by_file
+from sparkcep.session.tables.file_cases import of_files, write_cases, write_cases_by_file
 from sparkcep.session.tables.found import Matching
 from sparkcep.session.tables.identity import ROW, row_digest
 from sparkcep.session.tables.matching import matched
@@ -170,6 +171,8 @@ class _Refresh:
 
     def _result(self, cases: int) -> Done:
         files = () if self.base is None else self.base.files
+        # Before rows are read: files that are written again meanwhile are so for the next refresh too.
+        case_sets = self.case_sets()
         insertions: tuple[DataFile, ...] = ()
         withdrawals: tuple[DataFile, ...] = ()
         if self.action != "optimized" and (cases != 0 or self.found.unchanged is not None):
@@ -185,7 +188,7 @@ class _Refresh:
             self.definition, self.number, begins, clock.time(), self.action, self.found.reason, self.found.state,
             self.found.plan, self.found.meaning, self.found.log_end, cases, sum(f.rows for f in insertions),
             sum(f.rows for f in withdrawals), tuple(f.path for f in insertions), tuple(f.path for f in withdrawals),
-            self.found.rules, self.case_sets(), (*stay, *kept, *insertions),
+            self.found.rules, case_sets, (*stay, *kept, *insertions),
         )  # fmt: skip
         self.progress("commit", 0.95)
         added, columns = (*kept, *insertions), self.definition.schema().json()
@@ -200,7 +203,7 @@ class _Refresh:
             return write_cases_by_file(self.spark, self.table, self.batch, found.by_file, files)
         if self.base is None or (found.cases is None and self.action != "optimized"):
             return {}
-        sets = of_files(self.base.case_sets, files)
+        sets = of_files(self.base.case_sets, set(files).difference(found.new_files))
         if found.cases is None or not found.new_files:
             return sets
         return write_cases(self.table, sets, self.batch, found.cases, found.new_files)

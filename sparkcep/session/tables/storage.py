@@ -24,6 +24,7 @@ from pyspark.sql.types import DataType, LongType, StringType, StructField, Struc
 from sparkcep.errors import PatternIndexError
 from sparkcep.index.snapshots import fault_point
 from sparkcep.index.storage import DataFile, Location, can_remove_files, conflicts_are_busy, delta_table, filesystem
+from sparkcep.session.tables.case_sets import CaseSet, CaseSets
 from sparkcep.session.tables.errors import busy, changed_by_others
 
 #: Columns of a pattern table behind its query's: which case a row is of, and which match it is.
@@ -95,7 +96,7 @@ class Version:
     insertions: tuple[str, ...] = ()
     withdrawals: tuple[str, ...] = ()
     rules: Mapping[str, str] = field(default_factory=dict)
-    case_sets: Mapping[str, Sequence[str] | None] = field(default_factory=dict)
+    case_sets: CaseSets = field(default_factory=dict)
     files: tuple[DataFile, ...] = field(default=(), compare=False)
 
     @property
@@ -126,6 +127,8 @@ class Version:
         definition["keys"] = None if definition["keys"] is None else tuple(definition["keys"])
         for name in ("insertions", "withdrawals"):
             body[name] = tuple(body[name])
+        sets = body["case_sets"].items()
+        body["case_sets"] = {name: CaseSet(tuple(own["files"]), own["by_file"]) for name, own in sets}
         return cls(definition=Definition(**definition), files=tuple(files), **body)
 
 

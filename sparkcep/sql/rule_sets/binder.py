@@ -41,12 +41,12 @@ COLUMNS = ("rule", "match_number", "start_time", "end_time", "events", "measures
 class BoundRule:
     """A rule with names resolved. ``query`` gives match_number, start_time, end_time and events, then a column for
     each of ``measures``: what RETURN or MEASURES name, of which the n-th column is called ``VALUE + n``.
-    ``suppress``: SQL of the period behind one of its rows in which it gives no others of the same key."""
+    ``suppress``: how long behind one of its rows it gives no others of the same key, as SQL of lengths."""
 
     rule: Rule
     query: PatternQuery
     measures: tuple[Measure, ...]
-    suppress: str = ""
+    suppress: tuple[str, ...] = ()
 
 
 def bind_rule(
