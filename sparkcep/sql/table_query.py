@@ -24,7 +24,7 @@ _CHANGES = frozenset(
 _WITHOUT_PARENTHESES = frozenset(
     "CURRENT_TIMESTAMP CURRENT_DATE CURRENT_TIME LOCALTIMESTAMP LOCALTIME CURRENT_USER SESSION_USER".split()
 )
-#: Functions whose value is the session's, with or without parentheses.
+#: Functions whose value is the session's.
 OF_SESSION = frozenset("current_schema current_database current_catalog user".split())
 #: Texts of times that stand for the present one.
 _PRESENT = re.compile(r"(?i)\s*(now|today|tomorrow|yesterday)\b.*")

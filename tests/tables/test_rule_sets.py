@@ -202,14 +202,11 @@ def test_rules_are_read_once(rules: Set, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_logs_and_rules_that_are_queries(rules: Set) -> None:
-    spark = rules.world.spark
-    spark.createDataFrame(
-        [("a", RULES["pair"]), ("b", RULES["clause"])], "name string, rule string"
-    ).createOrReplaceTempView("rs_rules")
-    rules.query = (
-        "SELECT * FROM pattern_rules(TABLE(SELECT * FROM rs_log WHERE i % 7 <> 0) PARTITION BY u ORDER BY (ts, i), "
-        "TABLE(SELECT * FROM rs_rules WHERE name <> 'c'), e)"
-    )
+    """A column may be called as a function is that needs no parentheses."""
+    texts = [("a", "PATTERN SEQ(A x, B y) WHERE x.user = y.user"), ("b", RULES["clause"])]
+    rules.world.spark.createDataFrame(texts, "name string, rule string").createOrReplaceTempView("rs_rules")
+    log = "TABLE(SELECT *, u AS user FROM rs_log WHERE i % 7 <> 0) PARTITION BY u ORDER BY (ts, i)"
+    rules.query = f"SELECT * FROM pattern_rules({log}, TABLE(SELECT * FROM rs_rules WHERE name <> 'c'), e)"
     rules.create()
     rules.world.batch(9)
     assert rules.refreshed().reason == "1 file is new"

@@ -94,10 +94,10 @@ class _Run:
         found, base = self.found, self.base
         if base is None and self.statement.forms:
             # What is wrong with the query itself comes before what a pattern table cannot keep.
-            self.executed(self.statement.text, replace(self.settings, column_pruning=False))
+            execution = self.as_it_stands()
         query = read_table_query(self.statement)
         if base is None:
-            self.find_keys(query)
+            self.find_keys(query, execution)
         else:
             d = base.definition
             found.keys, found.whole, found.by_rule = d.keys, d.whole, d.by_rule
@@ -113,10 +113,13 @@ class _Run:
             found.frame = identified(frame, found.columns.names, keys, self.digest, rule)
         return found
 
-    def find_keys(self, query: TableQuery) -> None:
-        """Find out what the query's cases are."""
+    def as_it_stands(self) -> StatementExecution:
+        """The query planned without more columns."""
+        return self.executed(self.statement.text, replace(self.settings, column_pruning=False))[0]
+
+    def find_keys(self, query: TableQuery, execution: StatementExecution) -> None:
+        """Find out what the query's cases are. ``execution``: of the query as it stands."""
         found = self.found
-        execution, _ = self.executed(self.statement.text, replace(self.settings, column_pruning=False))
         found.keys, found.whole = _keys(query, execution)
         if own := sorted(calls(query.statement) & (functions_of_users(self.spark) | OF_SESSION)):
             found.keys, found.whole = None, f"its query calls {', '.join(own)}"
@@ -149,7 +152,7 @@ class _Run:
         if base is not None and is_other:
             found.release()
             narrowing.otherwise, narrowing.cause = "its query has other values than it had", None
-            self.find_keys(query)
+            self.find_keys(query, self.as_it_stands())
             execution, frame = run()
             found.meaning = "" if found.keys is None else self.meaning(execution, frame)
         elif narrowing.has_new_rules:
@@ -172,20 +175,21 @@ class _Run:
         """
         call = execution.rule_sets[0].set.call
         called = set[str]()
-        depends = False
+        columns = {name.lower() for name in call.source.columns}
         for rule in call.rules:
             try:
                 s, _ = read_rule(rule)
             except SparkCepError:  # one that is refused does not run
                 continue
             called |= calls(s)
-            depends |= any(token.text.lower() in OF_SESSION for token in s.tokens)
+            if "user" not in columns and _names_user(s):
+                called.add("user")
             if (wrong := changing(s, 0, len(s.tokens))) is not None:
                 raise self.refused(
                     "CEP_PATTERN_TABLE_QUERY", f"The rule {rule.name} cannot be kept: {wrong[1]}.", wrong[2]
                 )
         (plan,) = plan_texts(self.spark, analysed(frame)) if shows_plans(self.spark) else ("variablereference(",)
-        if depends or "variablereference(" in plan or called & functions_of_users(self.spark):
+        if "variablereference(" in plan or called & (functions_of_users(self.spark) | OF_SESSION):
             return ""
         told = self.statement.text, call.keys, call.settings.log_event
         return hashlib.sha256(repr(told).encode()).hexdigest()[:16]
@@ -258,6 +262,11 @@ class _Run:
                 "keep the matches in the pattern table, and count them by a query over it",
             ) from None
         return execution, frame
+
+
+def _names_user(s: Statement) -> bool:
+    """Whether a text calls `user`, without parentheses, unless that is a column."""
+    return any(s.word(k) == "USER" and s.operator(k - 1) != "." for k in range(len(s.tokens)))
 
 
 def _keys(query: TableQuery, execution: StatementExecution) -> tuple[tuple[str, ...] | None, str]:
