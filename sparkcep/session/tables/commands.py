@@ -181,7 +181,7 @@ def _described(table: Location, v: Version, extended: bool) -> list[tuple[str, s
         ("Name", d.name),
         ("Query", d.query),
         ("Comment", d.comment),
-        ("Case", ", ".join(d.keys) if d.keys is not None else f"everything is matched again: {d.whole}"),
+        ("Case", d.whole if d.keys is not None else f"everything is matched again: {d.whole}"),
         ("Version", v.number),
         ("Rows", v.rows),
         ("Bytes", _bytes(v)),

@@ -106,7 +106,8 @@ class _Run:
         self.check_columns()
         if base is not None and not found.nothing and found.cases is None:
             none = "no rule that is as it was runs" if found.by_rule else "its log is made of more than one relation"
-            found.reason = f"{found.reason or found.whole or none}: everything is matched again"
+            why = found.reason or (found.whole if found.keys is None else none)
+            found.reason = f"{why}: everything is matched again"
         if not found.nothing:
             extra = [f"{_KEY}{k}" for k in range(len(self.more_columns(query)))]
             keys, rule = (extra[:-1], extra[-1]) if found.by_rule else (extra or found.keys or (), "")
@@ -270,12 +271,13 @@ def _names_user(s: Statement) -> bool:
 
 
 def _keys(query: TableQuery, execution: StatementExecution) -> tuple[tuple[str, ...] | None, str]:
-    """Names of the case's keys in the pattern's relation; None, and why, where cases are not looked at alone."""
+    """Names of the case's keys in the pattern's relation, and how they are called; None, and why, where cases are not
+    looked at alone."""
     if query.is_rule_set:
         return _keys_of_rules(query, execution)
     relation = execution.relations[0]
     asked = relation.plan.query
-    keys = tuple(name for _, name in relation.plan.input.keys)
+    keys = called = tuple(name for _, name in relation.plan.input.keys)
     if not keys:
         return None, "its query has no PARTITION BY"
     if asked.groups:
@@ -293,7 +295,7 @@ def _keys(query: TableQuery, execution: StatementExecution) -> tuple[tuple[str, 
     own = [types.get(key.casefold(), []) for key in keys]
     if any(len(found) != 1 for found in own):
         return None, "a row of its query is of several partitions, or does not tell its own"
-    return _comparable(keys, [found[0] for found in own])
+    return _comparable(keys, called, [found[0] for found in own])
 
 
 def _keys_of_rules(query: TableQuery, execution: StatementExecution) -> tuple[tuple[str, ...] | None, str]:
@@ -305,13 +307,16 @@ def _keys_of_rules(query: TableQuery, execution: StatementExecution) -> tuple[tu
         return None, "its query renames the columns of the rule set"
     fields = execution.analyzer.analyzed(found.sql).schema.fields
     keys = [f for f in fields if f.name not in COLUMNS]
-    return _comparable(tuple(f.name for f in keys), [f.dataType.simpleString() for f in keys])
+    names = tuple(f.name for f in keys)
+    return _comparable(names, names, [f.dataType.simpleString() for f in keys])
 
 
-def _comparable(keys: tuple[str, ...], types: Sequence[str]) -> tuple[tuple[str, ...] | None, str]:
+def _comparable(
+    keys: tuple[str, ...], called: Sequence[str], types: Sequence[str]
+) -> tuple[tuple[str, ...] | None, str]:
     if other := [type_ for type_ in types if not _CASE_TYPES.fullmatch(type_)]:
         return None, f"its PARTITION BY is of {other[0]}"
-    return keys, ""
+    return keys, ", ".join(called)
 
 
 def _is_stored(type_: DataType) -> bool:

@@ -47,8 +47,8 @@ class Definition:
     """What a pattern table is.
 
     ``columns``: of its query, as Spark's JSON. ``keys``: names of the partition columns in the pattern's relation; None
-    where the query is always run over everything, for the reason ``whole``. ``settings``: of the session, as far as
-    the rows depend on them. ``by_rule``: whether rows are of rules, which come and go.
+    where the query is always run over everything. ``whole``: why; or how the keys are called. ``settings``: of the
+    session, as far as the rows depend on them. ``by_rule``: whether rows are of rules, which come and go.
     """
 
     name: str
