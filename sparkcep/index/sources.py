@@ -261,12 +261,9 @@ def compared(spark: SparkSession, before: State, now: State) -> Compared:
     gone = tuple(path for path, facts in old.items() if new.get(path) != facts or path in in_place)
     added = tuple(path for path, facts in new.items() if old.get(path) != facts or path in in_place)
     if gone:
-        what = (
-            "1 file of the source is gone or has"
-            if len(gone) == 1
-            else f"{len(gone)} files of the source are gone or have"
-        )
-        return Compared("rebuild", f"{what} changed", added, gone)
+        one = "1 file of the source is gone or has changed"
+        several = f"{len(gone)} files of the source are gone or have changed"
+        return Compared("rebuild", one if len(gone) == 1 else several, added, gone)
     if len(added) > MAX_NAMED_FILES:
         return Compared("all", f"{len(added)} files are new")
     if not added:

@@ -74,11 +74,6 @@ class _OtherKeys(Exception):
     """The query has no columns of the names that its cases were told by."""
 
 
-def base_meaning(base: Version | None) -> str:
-    """What the query made of its input when the table was made, as a digest."""
-    return "" if base is None else base.meaning
-
-
 @dataclass(slots=True)
 class _Run:
     spark: SparkSession
@@ -147,10 +142,11 @@ class _Run:
             if found.keys is None:
                 return frame
             found.meaning = self.meaning(execution, frame)
-            is_other = (found.nothing or found.cases is not None) and not found.meaning == base_meaning(base) != ""
+            is_narrow = found.nothing or found.cases is not None
+            is_other = base is not None and is_narrow and not found.meaning == base.meaning != ""
         except _OtherKeys:
             is_other = True
-        if base is not None and is_other:
+        if is_other:
             found.release()
             narrowing.otherwise, narrowing.cause = "its query has other values than it had", None
             self.find_keys(query, self.as_it_stands())
