@@ -10,7 +10,7 @@ from sparkcep.exec.engines.rows.spec import MatchSpec
 from sparkcep.exec.engines.runs.spec import RunSpec
 from sparkcep.exec.kernels.rows import rows as kernel
 from sparkcep.exec.kernels.rows.output import LAST_ROW, MAPPED_ROWS, SHOWN_ROWS
-from sparkcep.exec.kernels.runs.selections import ANY, NEXT, STRICT
+from sparkcep.exec.kernels.runs.selections import ANY, BY_STEP, NEXT, STRICT
 from sparkcep.exec.kernels.statuses import (
     OK,
     OVERFLOW,
@@ -27,7 +27,7 @@ from sparkcep.settings import LIMIT_EVENTS, LIMIT_MATCHES, LIMIT_REPAIR, LIMIT_S
 #: What makes fewer matches of a clause.
 CLAUSE_HINT = "use AFTER MATCH SKIP PAST LAST ROW, WITHIN or ONE ROW PER MATCH, or raise the limit"
 
-SELECTIONS = {Selection.STRICT: STRICT, Selection.NEXT: NEXT, Selection.ANY: ANY}
+SELECTIONS = {Selection.STRICT: STRICT, Selection.NEXT: NEXT, Selection.ANY: ANY, Selection.BY_STEP: BY_STEP}
 SKIPS = {
     SkipMode.PAST_LAST_ROW: kernel.PAST_LAST_ROW,
     SkipMode.TO_NEXT_ROW: kernel.TO_NEXT_ROW,
@@ -93,14 +93,14 @@ def raise_status(status: int, spec: MatchSpec | RunSpec, hint: str = CLAUSE_HINT
     if status == SKIP_TO_FIRST_ROW:
         raise SparkCepError(
             "CEP_SKIP_TO_FIRST_ROW",
-            f"AFTER MATCH SKIP TO {spec.skip_target} would resume at the first row of the match itself.",
-            hint="use AFTER MATCH SKIP TO NEXT ROW",
+            f"SKIP TO {spec.skip_target} would resume at the first row of the match itself.",
+            hint="skip to the next row, or to a variable that comes later",
         )
     if status == SKIP_TARGET_ABSENT:
         raise SparkCepError(
             "CEP_SKIP_TARGET_ABSENT",
-            f"AFTER MATCH SKIP TO {spec.skip_target}: no row of a match is mapped to it.",
-            hint="skip to a variable that every match holds",
+            f"SKIP TO {spec.skip_target}: a match has no row of it.",
+            hint="skip to a variable that every match holds; in a block, or with OR PAST LAST EVENT",
         )
     if status == OVERFLOW:
         raise _overflow()

@@ -19,7 +19,7 @@ _STROKE = {"component": BLUE, "negated": RED, "anchor": GREY, "start": TEXT, "en
            "forbidden": RED}  # fmt: skip
 _COLOR = {"step": TEXT, "path": TEXT, "back": BLUE, "past": GREY, "guard": RED}
 #: How a line says what may lie between two events.
-_DASH = {Selection.STRICT: [1, 0], Selection.NEXT: [7, 3], Selection.ANY: [2, 3]}
+_DASH = {Selection.STRICT: [1, 0], Selection.NEXT: [7, 3], Selection.ANY: [2, 3], Selection.BY_STEP: [7, 3]}
 _SAYS = {
     Selection.STRICT: "solid line: nothing lies between two events (STRICT CONTIGUITY)",
     Selection.NEXT: "dashed line: the next event that fits; others may lie between (SKIP TILL NEXT MATCH)",
@@ -40,7 +40,7 @@ def _chart(plan: AnyPlan) -> dict[str, Any]:
     query = plan.bound
     names = _names(query)
     drawing = draw_pattern(pattern_proper(query), names)
-    lines = [*_clauses(query), _SAYS[query.selection], *_conditions(query)]
+    lines = [*_clauses(query), _SAYS.get(query.selection, query.strategy), *_conditions(query)]
     wrapped = [w for line in lines for w in textwrap.wrap(_shown(line), _WRAP, subsequent_indent="    ")]
     if len(wrapped) > _MAX_LINES:
         wrapped = [*wrapped[: _MAX_LINES - 1], "..."]
@@ -58,11 +58,10 @@ def _shown(text: str) -> str:
 
 def _title(query: PatternQuery) -> str:
     if not query.is_block:
-        target = f" {query.skip.target}" if query.skip.target else ""
-        return f"Pattern: {query.rows_per_match.value}, AFTER MATCH {query.skip.mode.value}{target}"
+        return f"Pattern: {query.rows_per_match.value}, AFTER MATCH {query.skip.text}"
     if query.trends:
         return "Pattern: aggregates over trends"
-    return f"Pattern: {query.matches.value}{', COLLAPSED' if query.collapsed else ''}"
+    return f"Pattern: {query.which}{', COLLAPSED' if query.collapsed else ''}"
 
 
 def _clauses(query: PatternQuery) -> list[str]:

@@ -12,11 +12,12 @@ GROUP_ID = "group_id"
 
 
 class Selection(enum.Enum):
-    """Event selection strategies (SASE+, section 2)."""
+    """Event selection strategies (SASE+, section 2); BY_STEP: components have strategies of their own."""
 
     STRICT = "STRICT CONTIGUITY"
     NEXT = "SKIP TILL NEXT MATCH"
     ANY = "SKIP TILL ANY MATCH"
+    BY_STEP = "a strategy for each component"
 
 
 class Matches(enum.Enum):
@@ -41,8 +42,8 @@ class Component:
 
     ``key`` is unique and the name of its leaf in the pattern tree; ``variable`` is the name the user gave (several
     components of one type without names share it). ``types``: event types it takes, empty for every row. ``kleene``:
-    stands under a quantifier of its own that may take several events. ``negated``: inside ``!``. ``immediately``: takes
-    the event right after the one before it, which is a condition, too.
+    stands under a quantifier of its own that may take several events. ``negated``: inside ``!``. ``step``: how
+    a match comes to its events, where that is not the block's strategy; STRICT (IMMEDIATELY) is a condition, too.
     """
 
     key: str
@@ -50,7 +51,7 @@ class Component:
     types: tuple[str, ...]
     kleene: bool = False
     negated: bool = False
-    immediately: bool = False
+    step: Selection | None = None
     position: int = field(default=0, compare=False)
 
 

@@ -62,11 +62,20 @@ class SkipMode(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """AFTER MATCH SKIP; ``variables`` are the primary variables of the target."""
+    """AFTER MATCH SKIP; ``variables`` are the primary variables of the target. ``or_past``: to behind the last row
+    where the match has no row of the target."""
 
     mode: SkipMode
     target: str | None = None
     variables: tuple[str, ...] = ()
+    or_past: bool = False
+
+    @property
+    def text(self) -> str:
+        """As it is written."""
+        return (
+            f"{self.mode.value}{f' {self.target}' if self.target else ''}{' OR PAST LAST ROW' if self.or_past else ''}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +227,27 @@ class PatternQuery:
     def labels(self) -> tuple[str, ...]:
         """Component keys; a component's code is its place here."""
         return tuple(c.key for c in self.components)
+
+    @property
+    def steps(self) -> tuple[Selection, ...]:
+        """Of each component, the strategy by which a match comes to its events; empty where all have the query's."""
+        return tuple(c.step or Selection.NEXT for c in self.components) if self.selection is Selection.BY_STEP else ()
+
+    @property
+    def strategy(self) -> str:
+        """The event selection strategy in words, or those of its components."""
+        if self.selection is not Selection.BY_STEP:
+            return self.selection.value
+        own = {s: [c.variable for c in self.components if c.step is s and not c.negated] for s in Selection}
+        words = {Selection.STRICT: "IMMEDIATELY"}
+        return "; ".join(f"{', '.join(own[s])}: {words.get(s, s.value)}" for s in Selection if own[s])
+
+    @property
+    def which(self) -> str:
+        """Which matches under a strategy count, in words."""
+        if self.skip.mode is SkipMode.PAST_LAST_ROW:
+            return self.matches.value
+        return "MATCHES " + self.skip.text.replace("ROW", "EVENT") if self.is_block else f"AFTER MATCH {self.skip.text}"
 
     def length(self, clause: str) -> tuple[str | None, int]:
         """WITHIN's or SLIDE's expression, and where it stands."""

@@ -30,7 +30,7 @@ from sparkcep.pattern import (
     matches_one_way,
     walk,
 )
-from sparkcep.query import Aggregate, Condition, Navigation, TestedAt
+from sparkcep.query import Aggregate, Condition, Navigation, Selection, TestedAt
 from sparkcep.sql.permutations import unordered
 
 from . import run_strategies, strategies, trend_engine, uncertain_worlds
@@ -240,7 +240,7 @@ def of_block(case: RunCase) -> Iterator[str]:
             yield "condition between components in any order"
         if any(isinstance(n, Negation) for n in walk(case.pattern)):
             yield "block with PERMUTE and negation"
-    marked = [c for c in case.components if c.immediately]
+    marked = [c for c in case.components if c.step is Selection.STRICT]
     if marked:
         yield f"IMMEDIATELY under {case.selection.value}"
         yield from ("IMMEDIATELY of a Kleene variable" for c in marked if c.kleene)

@@ -14,8 +14,8 @@ ways of going on where quantifiers are greedy.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from sparkcep.pattern import (
@@ -245,6 +245,8 @@ class ReferenceCase:
     strict_time: Sequence[int] | None
     #: Whether a leading negation is asked of whole runs only, so that the longest run does not end before it begins.
     leading_last: bool = False
+    #: Under BY_STEP, how a run comes to a component.
+    steps: Mapping[str, Selection] = field(default_factory=dict)
 
     def follows(self, row: int, other: int) -> bool:
         """Whether a row is behind another one; under STRICT TIME, later in time too."""
@@ -332,9 +334,18 @@ class ReferenceCase:
         yield from self.longer(path, places, choices[end + 1 :])
 
     def longer(self, path: Path, places: Sequence[Place], choices: Sequence[str | None]) -> Iterator[Path]:
-        """The accepting runs that go on from this one with some of the components that may follow."""
+        """The accepting runs that go on from this one with some of the components that may follow.
+
+        Components with strategies of their own wait each by its own: those of SKIP TILL NEXT MATCH until one of them
+        must take an event, those of SKIP TILL ANY MATCH on and on, those with IMMEDIATELY for the next event alone.
+        """
+        closed = False
         for row in range(path[-1][1] + 1, self.rows):
             found = self.extensions(path, places, row)
+            if self.selection is Selection.BY_STEP:
+                nexts = [way for way, _ in found if self.steps[str(way.key)] is Selection.NEXT]
+                found = [(way, at) for way, at in found if not (closed and way in nexts)]
+                closed = closed or not all(way.leaves for way in nexts)
             yield from self.taken(path, row, found, choices)
             if self.selection is Selection.STRICT:
                 return
@@ -487,6 +498,7 @@ def reference_runs(
     leading: Callable[[int, int], bool] | None = None,
     trailing: Callable[[int, int], bool] | None = None,
     strict_time: Sequence[int] | None = None,
+    steps: Mapping[str, Selection] | None = None,
 ) -> list[Path]:
     """The matches of one partition, by start row, the preferred one first; none twice, none empty.
 
@@ -498,8 +510,11 @@ def reference_runs(
         leading: (last row, row) -> whether a leading negation reaches back to the row; None: to the start.
         trailing: (first row, row) -> whether a trailing negation reaches on to the row; None: to the end.
         strict_time: the rows' times under STRICT TIME.
+        steps: under BY_STEP, component key -> how a run comes to it.
     """
-    case = ReferenceCase(rows, can_take, conditions, selection, within, leading, trailing, strict_time)
+    case = ReferenceCase(
+        rows, can_take, conditions, selection, within, leading, trailing, strict_time, steps=steps or {}
+    )
     found: list[Path] = []
     start = 0
     while start < rows:

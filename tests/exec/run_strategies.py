@@ -43,7 +43,7 @@ from sparkcep.query import (
     Slot,
     TestedAt,
 )
-from sparkcep.sql.block.contiguity import immediately
+from sparkcep.sql.block.strategies import by_step, immediately
 from sparkcep.sql.permutations import unordered
 
 from .reference_runs import Path, ReferenceCondition, reference_runs
@@ -140,6 +140,7 @@ class RunCase:
             self.selection,
             self.matches,
             strict_time=times if self.strict_time else None,
+            steps={c.key: c.step for c in self.components if c.step is not None},
             **bounds,
         )
 
@@ -581,18 +582,24 @@ def run_cases(
     shape: Pattern | None = None,
     clause: bool = False,
     contiguous: bool = True,
+    steps: bool = False,
 ) -> RunCase:
     """Cases of the given strategies and constructs, or of one pattern.
 
     ``clause``: of MATCH_RECOGNIZE too. ``contiguous``: components may be marked IMMEDIATELY, which is
-    a condition, too.
+    a condition, too. ``steps``: components may have strategies of their own.
     """
     pattern = draw(patterns(negation, reluctant, nested_counts, clause)) if shape is None else shape
     parts = draw(components(pattern))
     if contiguous and maximum_conditions and draw(st.integers(0, 4)) == 0:
         taken = st.sampled_from([c.key for c in parts if not c.negated])
         marked = draw(st.lists(taken, min_size=1, max_size=2))
-        parts = tuple(replace(c, immediately=c.key in marked) for c in parts)
+        parts = tuple(replace(c, step=Selection.STRICT if c.key in marked else None) for c in parts)
+    selection = draw(st.sampled_from(selections))
+    if steps and draw(st.booleans()):
+        own = st.sampled_from([None, None, Selection.STRICT, Selection.NEXT, Selection.ANY])
+        parts = tuple(c if c.negated else replace(c, step=draw(own)) for c in parts)
+        selection, parts = by_step(selection, parts, pattern)
     nexts = immediately(parts)
     loops = sum(isinstance(n, Quantified) and n.maximum is None for n in walk(pattern))
     many = loops > 2 or (loops > 0 and any(not c.types for c in parts))
@@ -605,20 +612,20 @@ def run_cases(
     rare = draw(st.sampled_from([*[None] * 3, *sorted(optional)]))
     types = draw(st.lists(st.sampled_from([t for t in named if t != rare] * 3 + list(TYPES)), **of_length))
     values = tuple(draw(st.lists(st.sampled_from([0, 1, 2, 3, 0, 1, 2, 3, None]), **of_length)))
-    steps = draw(st.lists(st.sampled_from([0, 1, 1, 2]), **of_length))
+    waits = draw(st.lists(st.sampled_from([0, 1, 1, 2]), **of_length))
     chosen = [d for found in draw(st.lists(drafts(pattern, parts), max_size=maximum_conditions)) for d in found]
     return RunCase(
         pattern,
         parts,
         tuple(types),
         values,
-        tuple(sum(steps[: n + 1]) for n in range(length)),
+        tuple(sum(waits[: n + 1]) for n in range(length)),
         (*(condition for _, condition in chosen), *nexts),
         (
             *(as_reference(comparison, condition, values) for comparison, condition in chosen),
             *(ReferenceCondition(c.decided_by, c.at, right_after, after=c.after) for c in nexts),
         ),
-        draw(st.sampled_from(selections)),
+        selection,
         draw(st.sampled_from(matches)),
         draw(st.one_of(st.none(), st.none(), st.integers(0, maximum_rows))),
         draw(st.integers(0, 3)) == 0,

@@ -28,6 +28,16 @@ def test_any_case(case: RunCase) -> None:
     check(case)
 
 
+@given(run_cases(steps=True, clause=True))
+def test_components_with_strategies_of_their_own(case: RunCase) -> None:
+    check(case)
+
+
+@given(run_cases(steps=True, maximum_conditions=0, clause=True))
+def test_components_with_strategies_of_their_own_and_no_conditions(case: RunCase) -> None:
+    check(case)
+
+
 @given(run_cases(maximum_conditions=0, nested_counts=True, clause=True))
 def test_patterns(case: RunCase) -> None:
     check(case)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from sparkcep.errors import PatternAnalysisError, PatternParseError, near_hint
-from sparkcep.pattern import Conjunction, Quantified, walk
+from sparkcep.pattern import Conjunction, Permutation, Quantified, variables, walk
 from sparkcep.query import (
     GROUP_ID,
     PREFIX,
@@ -17,6 +17,7 @@ from sparkcep.query import (
     NonAnswers,
     PatternQuery,
     Selection,
+    Skip,
     SortKey,
     Uncertainty,
     default_measures,
@@ -26,7 +27,6 @@ from sparkcep.query import (
 )
 from sparkcep.settings import Settings
 from sparkcep.sql.block.conditions import ConditionBinder, split_arguments
-from sparkcep.sql.block.contiguity import immediately
 from sparkcep.sql.block.items import Returns
 from sparkcep.sql.block.parser import BlockSyntax, parse_block
 from sparkcep.sql.block.pattern import parse_block_pattern
@@ -39,6 +39,7 @@ from sparkcep.sql.block.source import (
     plain,
     read_source,
 )
+from sparkcep.sql.block.strategies import by_step, immediately
 from sparkcep.sql.block.where import STRATEGIES, WhereSyntax, read_strategy, read_where
 from sparkcep.sql.lexicon import Token
 from sparkcep.sql.permutations import check_permutations
@@ -153,10 +154,12 @@ class BlockBinder:
         keys += [k.expression for k in source.partition_by]
         constants = {unescape(key).strip("`").casefold() for key in keys}
         returned = ReturnBinder(self.scope, conditions, syntax, frozenset(constants)).bind()
-        selection, in_partitions = self.selection(where, returned)
+        strategy, in_partitions = self.selection(where, returned)
+        selection, components = by_step(strategy, components, self.pattern.pattern)
         bound = [c for r in where.conjuncts for c in conditions.bind(r)]
         bound += [self.constraint(conditions, r) for r in where.constraints]
-        bound += immediately(self.pattern.components)
+        self.check_immediately()
+        bound += immediately(components)
         within = self.length(syntax.within)
         groups = self.groups()
         self.check_within(source)
@@ -176,6 +179,7 @@ class BlockBinder:
             equivalences=equivalences,
             selection=selection,
             matches=self.matches(returned),
+            skip=self.skip(),
             collapsed=syntax.collapsed,
             strict_time=syntax.strict_time,
             within=within,
@@ -207,6 +211,7 @@ class BlockBinder:
             start=self.form.keyword.start,
             remarks=self.remarks(where, returned),
         )
+        self.check_steps(query, strategy)
         self.check_uncertainty(query)
         self.check_censored(query)
         self.check_timed_out(query)
@@ -332,6 +337,25 @@ class BlockBinder:
         if named:
             return Matches("MATCHES " + named)
         return Matches.FIRST if self.pattern.siesta and not returned.trends else Matches.ALL
+
+    def skip(self) -> Skip:
+        """Where the search goes on behind a match.
+
+        Raises:
+            PatternAnalysisError: CEP_UNDEFINED_VARIABLE, CEP_NEGATED_VARIABLE.
+        """
+        mode, token = self.syntax.skip, self.syntax.skip_target
+        if token is None:
+            return Skip(mode)
+        variable = self.scope.variable(token)
+        if variable is None:
+            raise self.scope.no_variable(token)
+        keys = tuple(c.key for c in self.scope.components if c.variable == variable and not c.negated)
+        if not keys:
+            raise self.error(
+                "CEP_NEGATED_VARIABLE", f"{token.text} is negated: a match has no event of it.", token.start
+            )
+        return Skip(mode, variable, keys, self.syntax.skip_or_past)
 
     def check_conjunction(self, returned: Returns) -> None:
         """AND(P, Q) encloses the pattern, and trends are counted.
@@ -562,6 +586,58 @@ class BlockBinder:
 
         return _TIME_INSIDE.sub(interval, plain(self.scope, span))
 
+    def check_immediately(self) -> None:
+        """`!B b IMMEDIATELY` is about the event behind one that the match has taken, of which there is one only.
+
+        Raises:
+            PatternAnalysisError: CEP_UNSUPPORTED_PATTERN.
+        """
+        permuted = [n for n in walk(self.pattern.pattern) if isinstance(n, Permutation)]
+        for n, c in enumerate(self.pattern.components):
+            if not c.negated or c.step is None:
+                continue
+            around = c.key in self.pattern.repeated or any(c.key in variables(p) for p in permuted)
+            if around or len(self.pattern.negations[c.key]) > 1:
+                why = "stands in a group that repeats, in PERMUTE or in another negation"
+            elif all(b.negated for b in self.pattern.components[:n]):
+                why = "has no event before it"
+            else:
+                continue
+            raise self.error(
+                "CEP_UNSUPPORTED_PATTERN", f"!{c.variable} IMMEDIATELY {why}, so it is open behind which event no "
+                f"{c.variable} may come.", c.position, "SEQ(A a, !B b IMMEDIATELY, C c)",
+            )  # fmt: skip
+
+    def check_steps(self, query: PatternQuery, strategy: Selection) -> None:
+        """Refuse what is defined for one strategy where components have their own.
+
+        Raises:
+            PatternAnalysisError: CEP_UNSUPPORTED_SELECTION.
+        """
+        if query.selection is not Selection.BY_STEP:
+            return
+        conditions = strategy is Selection.STRICT and not query.partition_contiguity
+        others = [
+            (bool(query.trends), "aggregates over trends", "count matches: SELECT count(*) FROM (FROM ... PATTERN ...)"),
+            (query.uncertainty is not None, "UNCERTAINTY", ""),
+            (query.non_answers is not None, "EXPLAIN NON ANSWERS", ""),
+            (query.timed_out, "WITH TIMED OUT", ""),
+            (query.collapsed, "COLLAPSED", ""),
+            (
+                conditions and any(not e.components for e in query.equivalences),
+                "an equivalence under STRICT CONTIGUITY", "partition by its columns: PARTITION BY x",
+            ),
+        ]  # fmt: skip
+        for found, what, hint in others:
+            if found:
+                own = next(c for c in query.components if c.step not in (None, strategy))
+                raise self.error(
+                    "CEP_UNSUPPORTED_SELECTION",
+                    f"Strategies of single components, as of {own.variable}, cannot be combined with {what}.",
+                    own.position,
+                    hint or "give the whole block one strategy, with EVENT SELECTION",
+                )
+
     def check_uncertainty(self, query: PatternQuery) -> None:
         """Refuse what has no meaning where the order of events is not known.
 
@@ -578,7 +654,7 @@ class BlockBinder:
         refused = [
             (query.selection is Selection.STRICT, "contiguity", "", None),
             (query.between is not None, "BETWEEN", "", None),
-            (query.matches is not Matches.ALL, query.matches.value, f": {some}", probable),
+            (query.matches is not Matches.ALL, query.which, f": {some}", probable),
         ]
         for found, what, why, hint in refused:
             if found:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from sparkcep.errors import PatternParseError, near_hint, near_name
+from sparkcep.query import SkipMode
 from sparkcep.sql.block.foreign_words import INSTEAD, STRATEGIES, foreign_section
-from sparkcep.sql.lexicon import BEHIND_OPERAND, ENDS_OPERAND, WANTS_OPERAND
+from sparkcep.sql.lexicon import BEHIND_OPERAND, ENDS_OPERAND, WANTS_OPERAND, Token
 from sparkcep.sql.non_answers import HINT, TAKES, WrongArgument, in_order
 from sparkcep.sql.sort_item import SortItem, sort_item
 from sparkcep.sql.statement import PatternOccurrence, Statement
@@ -70,6 +71,9 @@ class BlockSyntax:
     groups: Range | None = None
     selection: Range | None = None
     matches: str = ""
+    skip: SkipMode = SkipMode.PAST_LAST_ROW
+    skip_target: Token | None = None
+    skip_or_past: bool = False
     collapsed: bool = False
     omit_censored: bool = False
     timed_out: int = -1
@@ -224,7 +228,7 @@ class BlockParser:
         if word == "WITHIN":
             return None if s.word(i + 1) == "GROUP" and s.operator(i + 2) == "(" else "WITHIN"
         if word == "MATCHES":
-            return word if s.word(i + 1) in ("ALL", "NON", "FIRST") or self.is_no_name(i, depth) else None
+            return word if s.word(i + 1) in ("ALL", "NON", "FIRST", "SKIP") or self.is_no_name(i, depth) else None
         if word == "GROUPS":
             return "GROUPS" if s.operator(i + 1) in ("[", "(") else None
         if word == "COLLAPSED":
@@ -417,24 +421,50 @@ class BlockParser:
         self.out.selection = self.item("A strategy")
 
     def read_matches(self) -> None:
-        """MATCHES ALL | NON OVERLAPPING | FIRST [WITH TIMED OUT]"""
+        """MATCHES ALL | NON OVERLAPPING | FIRST [WITH TIMED OUT], MATCHES SKIP ..."""
         self.at += 1
-        if self.accept("ALL"):
-            self.out.matches = "ALL"
-        elif self.accept("NON", "OVERLAPPING"):
-            self.out.matches = "NON OVERLAPPING"
-        elif self.accept("FIRST"):
-            self.out.matches = "FIRST"
-        else:
-            modes = ("ALL", "NON OVERLAPPING", "FIRST")
+        modes = ("ALL", "NON OVERLAPPING", "FIRST", "SKIP")
+        found = next((mode for mode in modes if self.accept(*mode.split())), None)
+        if found is None:
             near = near_name(self.s.word(self.at), modes) if self.at < self.end else None
             hint = f"did you mean {near}?" if near else "write MATCHES ALL, MATCHES NON OVERLAPPING or MATCHES FIRST"
-            raise self.error("MATCHES is followed by ALL, NON OVERLAPPING or FIRST.", hint=hint)
+            raise self.error("MATCHES is followed by ALL, NON OVERLAPPING, FIRST or SKIP.", hint=hint)
+        self.out.matches = found
+        if self.words(self.at, "SKIP"):
+            raise self.error(
+                f"MATCHES {found} already says which matches count.",
+                hint="write MATCHES SKIP TO NEXT EVENT: the preferred match of each start event",
+            )
+        if found == "SKIP":
+            self.read_skip()
         if self.words(self.at, "WITH"):
             at = self.s.tokens[self.at].start
             if not self.accept("WITH", "TIMED", "OUT"):
                 raise self.error("WITH is followed by TIMED OUT.", hint=f"MATCHES {self.out.matches} WITH TIMED OUT")
             self.out.timed_out = at
+
+    def read_skip(self) -> None:
+        """PAST LAST EVENT | TO NEXT EVENT | TO [FIRST | LAST] variable [OR PAST LAST EVENT]"""
+        self.out.matches = "NON OVERLAPPING"
+        if self.accept("PAST", "LAST", "EVENT"):
+            return
+        hint = "SKIP PAST LAST EVENT, SKIP TO NEXT EVENT, SKIP TO FIRST b or SKIP TO LAST b"
+        if not self.accept("TO"):
+            raise self.error("SKIP is followed by PAST LAST EVENT or TO.", hint=hint)
+        if self.accept("NEXT", "EVENT"):
+            self.out.skip = SkipMode.TO_NEXT_ROW
+            return
+        self.out.skip = SkipMode.TO_FIRST if self.accept("FIRST") else SkipMode.TO_LAST
+        self.accept("LAST")
+        named = self.at < self.end and self.s.tokens[self.at].kind in ("word", "quoted")
+        if not named or self.section(self.at) is not None:
+            raise self.error("A pattern variable is expected here.", hint=hint)
+        self.out.skip_target = self.s.tokens[self.at]
+        self.at += 1
+        if self.accept("OR"):
+            if not self.accept("PAST", "LAST", "EVENT"):
+                raise self.error("OR is followed by PAST LAST EVENT.", hint=hint)
+            self.out.skip_or_past = True
 
     def read_return_all(self) -> None:
         """RETURN-ALL true | false: SIESTA's words for NON OVERLAPPING and FIRST."""

@@ -17,7 +17,7 @@ from sparkcep.pattern import (
     Variable,
     children,
 )
-from sparkcep.query import Component
+from sparkcep.query import Component, Selection
 from sparkcep.sql.block.foreign_words import STRATEGIES
 from sparkcep.sql.block.parser import CLAUSES
 from sparkcep.sql.clause.row_pattern import MAXIMUM_DEPTH, MAXIMUM_REPETITION
@@ -30,8 +30,12 @@ _OPERATORS = frozenset({"SEQ", "AND", "OR", "PERMUTE"})
 _RESERVED = frozenset({"NOT", "AND", "OR"})
 #: In the place of an event type, without quotes: it takes every event.
 WILDCARD = "ANY"
-#: Behind a component: it takes the event right after the one before it.
-IMMEDIATELY = "IMMEDIATELY"
+#: Strategies of one component, by the words behind it.
+STEPS = {
+    "IMMEDIATELY": Selection.STRICT,
+    "SKIP TILL NEXT MATCH": Selection.NEXT,
+    "SKIP TILL ANY MATCH": Selection.ANY,
+}
 #: Least and most repetitions, and whether more are preferred.
 _Bounds: TypeAlias = tuple[int, int | None, bool]
 #: What other languages call an operator.
@@ -67,14 +71,15 @@ class _Symbol:
 
 @dataclass(slots=True)
 class _Leaf:
-    """A component being read. ``marked``: where `[]` stands, which only a quantifier of a group can justify.
-    ``is_optional``: whether its own quantifier is a question mark."""
+    """A component being read. ``step``: its own strategy. ``negated``: inside of `!`. ``marked``: where `[]` stands,
+    which only a quantifier of a group can justify. ``is_optional``: whether its own quantifier is a question mark."""
 
     types: tuple[str, ...]
     variable: str
     named: bool
     position: int
-    immediately: bool = False
+    step: Selection | None = None
+    negated: bool = False
     marked: int = -1
     is_optional: bool = False
 
@@ -177,7 +182,7 @@ class _Parser:
         """Point out words since a place that are read as several components and look like one of a type with blanks:
         an odd number of them, or any where others are ``parted`` by commas."""
         words = self.symbols[start : self.at]
-        plain = all(w.kind == "word" and w.upper not in (*_RESERVED, IMMEDIATELY) for w in words)
+        plain = all(w.kind == "word" and w.upper not in (*_RESERVED, "IMMEDIATELY", "TILL") for w in words)
         if terms < 2 or not plain or not (parted or len(words) % 2):
             return
         texts = [w.text for w in words]
@@ -211,40 +216,39 @@ class _Parser:
                 "Two quantifiers follow each other.", "put the quantified pattern in parentheses", position=behind
             )
         bounds = bounds or second
-        self.immediately(item, negated)
-        self.refuse_strategy()
+        self.step(item, self.leaves[first:], negated)
         if bounds is not None:
             item = Quantified(item, *bounds)
         return Negation(item, start) if negated else item
 
-    def immediately(self, item: Pattern, negated: bool) -> None:
-        """IMMEDIATELY behind a component."""
-        if self.word() != IMMEDIATELY:
-            return
-        if negated or not isinstance(item, Variable):
+    def step(self, item: Pattern, leaves: list[_Leaf], negated: bool) -> None:
+        """The strategy behind a component, or behind a group for those of its components that have none."""
+        words = self.strategy()
+        if words and words not in STEPS:
             raise self.error(
-                "IMMEDIATELY belongs to one component that is not negated.",
-                "SEQ(A a, B b IMMEDIATELY); a name IMMEDIATELY goes in backticks",
+                f"{words} is a strategy of the whole block.",
+                "write IMMEDIATELY for the very next event, or EVENT SELECTION STRICT CONTIGUITY after the pattern",
                 "CEP_UNSUPPORTED_PATTERN",
             )
-        self.leaves[int(item.name)].immediately = True
-        self.at += 1
+        step = STEPS.get(words)
+        if step is not None and negated and not (step is Selection.STRICT and isinstance(item, Variable)):
+            raise self.error(
+                f"{words} says how a match comes to its events, and what is negated has none.",
+                "!B b IMMEDIATELY means that the very next event is no B",
+                "CEP_UNSUPPORTED_PATTERN",
+            )
+        self.at += len(words.split())
+        for leaf in leaves:
+            if leaf.step is None and not leaf.negated:
+                leaf.step = step
+            leaf.negated |= negated
 
     def strategy(self) -> str:
         """The words of a strategy that begin here; empty where they do not."""
-        for words in STRATEGIES:
+        for words in ("IMMEDIATELY", *STRATEGIES):
             if all(self.word(k) == word for k, word in enumerate(words.split())):
                 return words
         return ""
-
-    def refuse_strategy(self) -> None:
-        """A strategy behind one component; read as event types, it would find nothing, silently."""
-        if words := self.strategy():
-            raise self.error(
-                f"{words} cannot follow one component: a strategy is that of the whole block.",
-                f"write {STRATEGIES[words]} after the pattern, or IMMEDIATELY after a component for the next event",
-                "CEP_UNSUPPORTED_PATTERN",
-            )
 
     def primary(self) -> Pattern:
         word = self.word()
@@ -303,7 +307,7 @@ class _Parser:
         """A variable's name behind a term, and `[]`."""
         symbol = self.symbols[self.at] if self.at < len(self.symbols) else None
         named = symbol is not None and symbol.kind in ("word", "quoted") and symbol.upper not in _RESERVED
-        named = named and self.word() != IMMEDIATELY and not self.strategy()
+        named = named and not self.strategy()
         if symbol is not None and named and not (symbol.upper in _OPERATORS and self.op(1) == "("):
             self.refuse_operator(symbol)
             item = self.named(item, first, symbol)
@@ -475,7 +479,7 @@ def _finished(parser: _Parser, root: Pattern) -> BlockPattern:
             clash.position,
         )
     components: list[Component] = [
-        Component(key, leaf.variable, leaf.types, position=leaf.position, immediately=leaf.immediately)
+        Component(key, leaf.variable, leaf.types, position=leaf.position, step=leaf.step)
         for key, leaf in zip(keys, parser.leaves, strict=True)
     ]
     negations: dict[str, tuple[int, ...]] = {}

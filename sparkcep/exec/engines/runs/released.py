@@ -113,7 +113,7 @@ class RunsReleased(ReleasedDefaults):
             return start + 1, True
         target = int(match[FIXED + self.stream.target])
         if target < 0:
-            return past, False
+            return past, self.spec.skip_or_past
         return (target, True) if target > start else (start + 1, False)
 
     def numbered(

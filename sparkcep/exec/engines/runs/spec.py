@@ -74,7 +74,7 @@ class RunSpec:
     matches. ``first_only``: the partition's first match. ``most_matches``: more of a partition are not asked for.
     ``traced``: the events of each match are wanted. ``collapsed``: one row per start and end event; then checks in
     ``postponed`` are not tested. ``merging``: whether equivalent runs share what they skip. ``timed_out``: start
-    rows without a match give their run that timed out.
+    rows without a match give their run that timed out. ``steps``: of each component, where ``selection`` is BY_STEP.
     ``stream``: where the input is one. The rest is as in spec.MatchSpec.
     """
 
@@ -91,6 +91,7 @@ class RunSpec:
     skip: SkipMode
     skip_labels: frozenset[int] = frozenset()
     skip_target: str
+    skip_or_past: bool = False
     slots: tuple[OutputSlot, ...] = ()
     slot_registers: tuple[frozenset[int], ...] = ()
     every_row: bool = False
@@ -106,4 +107,5 @@ class RunSpec:
     postponed: frozenset[int] = frozenset()
     merging: bool = True
     timed_out: bool = False
+    steps: tuple[Selection, ...] = ()
     stream: StreamedRuns | None = None

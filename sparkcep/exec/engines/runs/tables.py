@@ -217,6 +217,7 @@ def machine_tables(spec: RunSpec) -> tuple[Machine, Checks]:
         _ints([0, *itertools.accumulate(len(required.get(x, ())) for x in range(len(negations)))]),
         _ints([*(g for x in range(len(negations)) for g in required.get(x, ())), 0]),
         np.array([[bool(own & of) for of in register_bits] or [False] for own in ahead], np.uint8),
+        _ints([SELECTIONS[s] for s in spec.steps] or [0]),
     )  # fmt: skip
     return machine, groups.tables()
 
@@ -483,7 +484,14 @@ def emission(spec: RunSpec) -> Emission:
 
 def run_query(spec: RunSpec) -> Query:
     """Which matches of a spec are wanted."""
-    return Query(emission(spec), int(spec.one_per_start), SKIPS[spec.skip], int(spec.first_only), spec.most_matches)
+    return Query(
+        emission(spec),
+        int(spec.one_per_start),
+        SKIPS[spec.skip],
+        int(spec.skip_or_past),
+        int(spec.first_only),
+        spec.most_matches,
+    )
 
 
 def partitions(batch: Batch, mask_count: int) -> Partitions:

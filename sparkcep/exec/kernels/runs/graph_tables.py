@@ -33,7 +33,7 @@ class Machine(NamedTuple):
     bits of negations (each of one component) with conditions that depend on the match. ``negation_group``
     (negations,): their checks; ``required[required_start[x]:required_start[x + 1]]``: registers that negation x waits
     for, as long as they are empty and events of theirs can come. ``ahead`` (states + 1, registers): whether any can,
-    behind a state.
+    behind a state. ``steps`` (components,): under BY_STEP, the strategy by which a run comes to a component.
     """
 
     edge_start: Ints
@@ -54,6 +54,7 @@ class Machine(NamedTuple):
     required_start: Ints
     required: Ints
     ahead: Flags2
+    steps: Ints
 
 
 class Checks(NamedTuple):
@@ -164,7 +165,7 @@ class Frames(NamedTuple):
 
 
 class Strategy(NamedTuple):
-    """How runs go on. ``selection``: STRICT, NEXT or ANY. ``strict``: whether time must grow strictly. ``use_within``:
+    """How runs go on. ``selection``: STRICT, NEXT, ANY or BY_STEP. ``strict``: whether time must grow. ``use_within``:
     whether there is a WITHIN. ``leading``: whether what comes before the first event is decided as soon as the events
     are there that its conditions name, else on accepting. ``max_steps``: of a partition."""
 

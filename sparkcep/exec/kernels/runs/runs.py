@@ -2,7 +2,8 @@
 
 A depth-first walk over the event graph (graph.py) with an explicit stack. Under SKIP TILL ANY MATCH a step may lead to
 every row from which a match can still be completed; under SKIP TILL NEXT MATCH to the first row that can extend the
-run; under STRICT CONTIGUITY to the next one. Conditions that depend on the match are tested as soon as they can be
+run; under STRICT CONTIGUITY to the next one. Where components have strategies of their own, each edge has that of the
+component it leads to. Conditions that depend on the match are tested as soon as they can be
 decided. Matches come in order of preference, so the first of a start row is its preferred one.
 """
 
@@ -41,7 +42,7 @@ from sparkcep.exec.kernels.runs.progress import (
     UNDER_WAY,
     USED,
 )
-from sparkcep.exec.kernels.runs.selections import ANY, NEXT, STRICT
+from sparkcep.exec.kernels.runs.selections import ANY, BY_STEP, NEXT, STRICT
 from sparkcep.exec.kernels.runs.timed_out import closest_run, mark_waiting
 from sparkcep.exec.kernels.statuses import (
     FALSE,
@@ -129,7 +130,7 @@ def _match_partition(partition, query, within, walk, room, progress, buffers):
         if (query.first_only and found) or progress[MATCHES] >= query.most_matches:
             return OK
         if found and query.one_per_start:
-            row, status = _after_match(row, query.skip, query.emission.output.targets, machine, walk.frames, progress)
+            row, status = _after_match(row, query, query.emission.output.targets, machine, walk.frames, progress)
             if status != OK:
                 return status
         else:
@@ -187,8 +188,9 @@ def _match_start(start, partition, query, walk, room, progress, buffers):
 
 
 @spliced
-def _after_match(row, skip, targets, machine, frames, progress):
+def _after_match(row, query, targets, machine, frames, progress):
     """Where matching goes on after the match of a start row, which the frames hold; and a status."""
+    skip = query.skip
     if skip == TO_NEXT_ROW:
         return row + 1, OK
     if skip != TO_FIRST and skip != TO_LAST:
@@ -200,7 +202,7 @@ def _after_match(row, skip, targets, machine, frames, progress):
             if skip == TO_FIRST:
                 break
     if target < 0:
-        return target, SKIP_TARGET_ABSENT
+        return frames.row[progress[DEPTH]] + 1, OK if query.or_past else SKIP_TARGET_ABSENT
     return target, SKIP_TO_FIRST_ROW if target == row else OK
 
 
@@ -297,6 +299,8 @@ def _search(start, partition, walk, merging, progress):
             frames.phase[U(depth)] = BEHIND_ACCEPTANCE
             frames.candidate[U(depth)] = -1
             frames.taken[U(depth)] = 0
+            if selection == BY_STEP:
+                frames.fresh[U(depth)] = True
             end = accept
             while 0 <= end < high and machine.target[U(end)] == ACCEPT:
                 result = np.int64(TRUE)
@@ -321,6 +325,8 @@ def _search(start, partition, walk, merging, progress):
             if searching and j >= 0 and frames.taken[U(depth)]:
                 remember(node, i, j, merging, conditions, search)
                 frames.fresh[U(depth)] = searching = False
+            elif selection == BY_STEP and j >= 0 and frames.taken[U(depth)] >= STAYED:
+                frames.fresh[U(depth)] = False
             if j >= 0 and _row_is_last(selection, depth, frames):
                 j = limit + 1
             else:
@@ -352,14 +358,18 @@ def _search(start, partition, walk, merging, progress):
         if machine.target[U(e)] == ACCEPT:
             continue
         explored = accept < 0 or (e < accept) == (frames.phase[U(depth)] == BEFORE_ACCEPTANCE)
-        if not explored and selection != NEXT:
-            continue
         component = machine.component[U(e)]
+        # An event that such an edge can take is never ignored for another one.
+        takes_next = selection == NEXT or (selection == BY_STEP and machine.steps[component] == NEXT)
+        if not explored and not takes_next:
+            continue
         if work.next_row[component, j] != j:
             continue
         target = machine.target[U(e)]
         viable = work.end[target, j] <= limit
-        if not viable and selection != NEXT:
+        if not viable and not takes_next:
+            continue
+        if selection == BY_STEP and takes_next and depth > 0 and not frames.fresh[U(depth)]:
             continue
         open_start = depth == 0 and strategy.use_within  # what comes before is decided on accepting
         if not open_start and not sees(machine.absent[U(e)], machine.present[U(e)], i, j, work):
@@ -372,7 +382,8 @@ def _search(start, partition, walk, merging, progress):
         if asks(e, machine, checks):
             result = takes(e, depth, j, partition, walk)
         if result == TRUE:
-            frames.taken[U(depth)] |= TAKEN if machine.ends[U(e)] else TAKEN | STAYED
+            if takes_next or selection != BY_STEP:
+                frames.taken[U(depth)] |= TAKEN if machine.ends[U(e)] else TAKEN | STAYED
             if explored and viable:
                 depth += 1
                 frames.candidate[U(depth)] = -1
@@ -415,12 +426,17 @@ def _next_candidate(depth, j, known, start, selection, machine, work, frames):
     for e in range(machine.edge_start[U(node)], machine.edge_start[U(node + 1)]):
         if machine.target[U(e)] == ACCEPT:
             continue
+        component = machine.component[U(e)]
+        if selection == BY_STEP:
+            step = machine.steps[component]
+            if (step == NEXT and not frames.fresh[U(depth)]) or (step == STRICT and j >= 0):
+                continue
         if selection == ANY and not (accept < 0 or (e < accept) == (frames.phase[U(depth)] == BEFORE_ACCEPTANCE)):
             continue
         target = machine.target[U(e)]
         if selection == ANY and work.earliest[target, first] > limit:
             continue
-        at = np.int64(work.next_row[machine.component[U(e)], first])
+        at = np.int64(work.next_row[component, first])
         if at < best and sees(machine.absent[U(e)], _NONE, i, at, work):
             best = at
     return best

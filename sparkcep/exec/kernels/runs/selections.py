@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-STRICT, NEXT, ANY = range(3)
+STRICT, NEXT, ANY, BY_STEP = range(4)

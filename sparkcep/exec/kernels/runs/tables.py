@@ -29,12 +29,13 @@ class Emission(NamedTuple):
 
 class Query(NamedTuple):
     """Which matches are wanted. ``one_per_start``: only the preferred match of a start row, after which matching goes
-    on as ``skip`` says; else all matches of every start row. ``first_only``: end with the first match.
-    ``most_matches``: after so many a partition is left, as nobody asks for more."""
+    on as ``skip`` says, past the last row too where there is no row to go to ``or_past``; else all matches of every start
+    row. ``first_only``: end with the first match. ``most_matches``: after so many a partition is left, as nobody asks for more."""
 
     emission: Emission
     one_per_start: int
     skip: int
+    or_past: int
     first_only: int
     most_matches: int
 

@@ -30,8 +30,8 @@ def run_lines(plan: AnyPlan, spec: RunSpec) -> list[str]:
     """The pattern, its automaton, and what Spark evaluates."""
     query = plan.query
     lines = [f"  Pattern: {render(query.pattern)}"]
-    matches = query.matches.value + (", COLLAPSED" if query.collapsed else "")
-    lines.append(f"  Selection: {query.selection.value}, {matches}{', STRICT TIME' if query.strict_time else ''}")
+    matches = query.which + (", COLLAPSED" if query.collapsed else "")
+    lines.append(f"  Selection: {query.strategy}, {matches}{', STRICT TIME' if query.strict_time else ''}")
     if query.within is not None:
         lines.append(f"  Within: {unescape(query.within)} (inclusive)")
     if query.timed_out:

@@ -153,6 +153,7 @@ class RunPlanner(BlockPlanner):
             skip=query.skip.mode,
             skip_labels=frozenset(self.names.index(v) for v in query.skip.variables),
             skip_target=query.skip.target or "",
+            skip_or_past=query.skip.or_past,
             slots=tuple(self.outputs.slots),
             slot_registers=tuple(self.outputs.slot_registers),
             every_row=measures.has_aggregates,

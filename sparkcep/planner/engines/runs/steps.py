@@ -74,7 +74,7 @@ class BlockPlanner(PlanSteps):
                 query.labels,
                 self.settings.limit_program,
                 ordered=not (query.trends or query.uncertainty),
-                leaves=query.selection is Selection.NEXT,
+                leaves=query.selection in (Selection.NEXT, Selection.BY_STEP),
             )
         except SparkCepError as error:
             raise error.placed(query.text or None, query.start) from None
@@ -91,7 +91,7 @@ class BlockPlanner(PlanSteps):
             mask_words=words_of(len(bits)), selection=query.selection, strict_time=query.strict_time,
             rows_per_match=RowsPerMatch.ONE, skip=SkipMode.PAST_LAST_ROW, skip_target="",
             conditions=conditions, checks=checks, ansi=settings.ansi, limit_steps=settings.limit_steps,
-            limit_rows=settings.limit_matches, task_memory=settings.task_memory,
+            limit_rows=settings.limit_matches, task_memory=settings.task_memory, steps=query.steps,
         )  # fmt: skip
 
     def given(

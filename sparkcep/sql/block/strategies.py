@@ -1,0 +1,46 @@
+"""Strategies of single components, which override the block's: `B b IMMEDIATELY`, `C c SKIP TILL ANY MATCH`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sparkcep.pattern import Concatenation, Negation, Pattern, Variable
+from sparkcep.query import POSITION, Component, Condition, Navigation, RowExpression, Scalar, Selection
+
+
+def by_step(
+    selection: Selection, components: Sequence[Component], pattern: Pattern
+) -> tuple[Selection, tuple[Component, ...]]:
+    """The strategy of a block whose components may have their own, and its components with the one that each has.
+
+    An event that comes IMMEDIATELY is never waited for, so it forbids nobody else to ignore it. In a sequence nobody
+    else waits, and a condition is enough.
+    """
+    own = {c.step for c in components if not c.negated} - {None, selection}
+    items = pattern.items if isinstance(pattern, Concatenation) else (pattern,)
+    alone = selection is not Selection.NEXT or all(isinstance(i, (Variable, Negation)) for i in items)
+    if not own or (own == {Selection.STRICT} and alone):
+        return selection, tuple(components)
+    return Selection.BY_STEP, tuple(c if c.negated else replace(c, step=c.step or selection) for c in components)
+
+
+def immediately(components: Sequence[Component]) -> list[Condition]:
+    """Each event of a component that is marked so comes right after the event that the match took before it; none of
+    a negated one does."""
+    taken = tuple(c.key for c in components if not c.negated)
+    position = RowExpression((POSITION,))
+    out = []
+    for n, c in enumerate(components):
+        if c.step is not Selection.STRICT:
+            continue
+        before = tuple(b.key for b in components[:n] if not b.negated) if c.negated else taken
+        own = Navigation(position, (c.key,), False, 0, 0, True, c.position)
+        last = Navigation(position, before, False, 0 if c.negated else 1, 0, True, c.position)
+        scalar = Scalar(("", own, " = ", last, " + 1"), c.position)
+        source = f"{c.variable} IMMEDIATELY"
+        if c.negated:
+            out.append(Condition(scalar, (c.key,), awaited=(before,), source=source))
+        else:  # The first event of a match has none before it.
+            out.append(Condition(scalar, (c.key,), after=taken, source=source))
+    return out
