@@ -237,10 +237,10 @@ class PatternQuery:
     def strategy(self) -> str:
         """The event selection strategy in words, or those of its components."""
         if self.selection is not Selection.BY_STEP:
-            return self.selection.value
+            return str(self.selection.value)
         own = {s: [c.variable for c in self.components if c.step is s and not c.negated] for s in Selection}
-        words = {Selection.STRICT: "IMMEDIATELY"}
-        return "; ".join(f"{', '.join(own[s])}: {words.get(s, s.value)}" for s in Selection if own[s])
+        words = {s: "IMMEDIATELY" if s is Selection.STRICT else str(s.value) for s in Selection}
+        return "; ".join(f"{', '.join(names)}: {words[s]}" for s, names in own.items() if names)
 
     @property
     def which(self) -> str:

@@ -618,7 +618,7 @@ class BlockBinder:
             return
         conditions = strategy is Selection.STRICT and not query.partition_contiguity
         others = [
-            (bool(query.trends), "aggregates over trends", "count matches: SELECT count(*) FROM (FROM ... PATTERN ...)"),
+            (bool(query.trends), "aggregates over trends", "count matches: SELECT count(*) FROM (FROM ...)"),
             (query.uncertainty is not None, "UNCERTAINTY", ""),
             (query.non_answers is not None, "EXPLAIN NON ANSWERS", ""),
             (query.timed_out, "WITH TIMED OUT", ""),

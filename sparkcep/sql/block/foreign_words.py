@@ -9,8 +9,8 @@ INSTEAD = {
     "DEFINE": "put conditions into WHERE after the pattern: PATTERN SEQ(A a, B b) WHERE b.price > a.price",
     "MEASURES": "RETURN lists the columns of the result: PATTERN SEQ(A a, B b) RETURN a.price AS first",
     "SUBSET": "a component takes events of several types: PATTERN SEQ((A | B)+ u[], C c)",
-    "AFTER MATCH SKIP": "write MATCHES SKIP PAST LAST EVENT, TO NEXT EVENT, TO FIRST b or TO LAST b; MATCHES ALL gives all "
-    "matches",
+    "AFTER MATCH SKIP": "write MATCHES SKIP PAST LAST EVENT, TO NEXT EVENT, TO FIRST b or TO LAST b; MATCHES ALL gives "
+    "all matches",
     "ONE ROW PER MATCH": "a block gives one row for each match: leave it out",
     "ALL ROWS PER MATCH": "without RETURN a block lists each match's events in one column: SELECT ..., "
     "inline(events) FROM (FROM log ... PATTERN ...)",

@@ -29,8 +29,9 @@ class Emission(NamedTuple):
 
 class Query(NamedTuple):
     """Which matches are wanted. ``one_per_start``: only the preferred match of a start row, after which matching goes
-    on as ``skip`` says, past the last row too where there is no row to go to ``or_past``; else all matches of every start
-    row. ``first_only``: end with the first match. ``most_matches``: after so many a partition is left, as nobody asks for more."""
+    on as ``skip`` says (``or_past``: behind the last row where its variable has none); else all matches of every start
+    row. ``first_only``: end with the first match. ``most_matches``: after so many a partition is left, as nobody asks
+    for more."""
 
     emission: Emission
     one_per_start: int
