@@ -5,8 +5,8 @@ Names follow ISO/IEC 19075-5 (row pattern recognition).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 
@@ -137,6 +137,21 @@ def repeats(node: Pattern) -> bool:
     True
     """
     return any(isinstance(n, Quantified) and n.maximum is None for n in walk(node))
+
+
+def renamed(node: Pattern, names: Mapping[str, str]) -> Pattern:
+    """The pattern with other names for its variables.
+
+    >>> render(renamed(Concatenation((Variable("A"), Negation(Variable("B")))), {"A": "x", "B": "y"}))
+    'x !y'
+    """
+    if isinstance(node, Variable):
+        return replace(node, name=names[node.name])
+    if isinstance(node, (Quantified, Exclusion, Negation)):
+        return replace(node, item=renamed(node.item, names))
+    if isinstance(node, (Concatenation, Alternation, Permutation, Conjunction)):
+        return replace(node, items=tuple(renamed(i, names) for i in node.items))
+    return node
 
 
 def can_be_empty(node: Pattern) -> bool:

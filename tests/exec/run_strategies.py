@@ -43,8 +43,8 @@ from sparkcep.query import (
     Slot,
     TestedAt,
 )
-from sparkcep.sql.block.strategies import by_step, immediately
 from sparkcep.sql.permutations import unordered
+from sparkcep.sql.strategies import by_step, immediately
 
 from .reference_runs import Path, ReferenceCondition, reference_runs
 from .strategies import row_pattern

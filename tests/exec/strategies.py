@@ -36,7 +36,7 @@ PERMUTE(A, B, A | B); PERMUTE(A+, B | C, A) B; ^ PERMUTE(A+, B) C* $; PERMUTE(A{
 @functools.cache
 def row_pattern(text: str, skips: bool = False) -> Pattern:
     """The pattern as MATCH_RECOGNIZE reads it; ``skips``: under a skip strategy."""
-    return parse_row_pattern(text, tokenize(text), len(text), skips=skips)
+    return parse_row_pattern(text, tokenize(text), len(text), skips=skips)[0]
 
 
 @functools.cache

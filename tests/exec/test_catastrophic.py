@@ -20,7 +20,7 @@ CATASTROPHIC = ["(A+)+ B", "(A | A)* B", "(A? ){50} A{50} B", "((A*)*)* B", "(A 
 
 
 def spec_of(text: str, **changes: object):
-    pattern = parse_row_pattern(text, tokenize(text), len(text))
+    pattern, _ = parse_row_pattern(text, tokenize(text), len(text))
     return make_spec(pattern, {"A": 0, "B": 1}, **changes)
 
 

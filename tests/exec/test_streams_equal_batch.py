@@ -124,7 +124,7 @@ def stream_of(plan: Any) -> StreamPlan:
     return StreamPlan(tuple(SortField(n) for n in range(plan.input.fields.sort_fields)), "test", remembers=True)
 
 
-@given(run_cases(), st.data())
+@given(run_cases(steps=True), st.data())
 def test_blocks(case: RunCase, data: st.DataObject) -> None:
     """Strategies, Kleene, negations, which matches, runs that timed out; traced events and positions."""
     within = case.within if case.within is not None else data.draw(st.integers(0, 6))

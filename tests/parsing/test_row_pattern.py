@@ -14,7 +14,7 @@ from ..exec.strategies import patterns
 
 
 def parse(text: str, skips: bool = False) -> Pattern:
-    return parse_row_pattern(text, tokenize(text), len(text), skips=skips)
+    return parse_row_pattern(text, tokenize(text), len(text), skips=skips)[0]
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_errors_have_a_place(text: str, error_class: str, column: int) -> None:
 
 def test_formatted_text_doubles_braces() -> None:
     text = "a{{2,3}} b{{,4}}"
-    tree = parse_row_pattern(text, tokenize(text), len(text), formatted=True)
+    tree, _ = parse_row_pattern(text, tokenize(text), len(text), formatted=True)
     assert [(n.minimum, n.maximum) for n in walk(tree) if isinstance(n, Quantified)] == [(2, 3), (0, 4)]
 
 

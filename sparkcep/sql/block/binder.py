@@ -28,6 +28,7 @@ from sparkcep.query import (
 from sparkcep.settings import Settings
 from sparkcep.sql.block.conditions import ConditionBinder, split_arguments
 from sparkcep.sql.block.items import Returns
+from sparkcep.sql.block.latest import LaterRun, with_later_runs
 from sparkcep.sql.block.parser import BlockSyntax, parse_block
 from sparkcep.sql.block.pattern import parse_block_pattern
 from sparkcep.sql.block.returns import ReturnBinder
@@ -39,12 +40,12 @@ from sparkcep.sql.block.source import (
     plain,
     read_source,
 )
-from sparkcep.sql.block.strategies import by_step, immediately
 from sparkcep.sql.block.where import STRATEGIES, WhereSyntax, read_strategy, read_where
 from sparkcep.sql.lexicon import Token
 from sparkcep.sql.permutations import check_permutations
 from sparkcep.sql.rule_sets.keys import LogKeys
 from sparkcep.sql.statement import PatternOccurrence, Statement
+from sparkcep.sql.strategies import by_step, immediately
 from sparkcep.sql.token_text import Range
 
 #: Spark's name of the type of an expression over the input.
@@ -99,7 +100,9 @@ class BlockBinder:
         self.form = form
         self.syntax: BlockSyntax = parse_block(statement, form)
         low, high = self.syntax.pattern
-        self.pattern = parse_block_pattern(statement, (low, high), statement.tokens[high - 1].end)
+        until = self.syntax.until
+        stop = None if until is None else (self.syntax.positions["UNTIL"], until)
+        self.pattern = parse_block_pattern(statement, (low, high), statement.tokens[high - 1].end, stop)
         self.check_brackets(high)
         self.settings = settings
         self.properties = properties
@@ -134,6 +137,7 @@ class BlockBinder:
         source = read_source(
             self.scope, syntax, self.form, self.settings, self.properties, self.type_of, self.indexed, keys=self.keys
         )
+        later = self.later_runs()
         components = self.pattern.components
         if source.event_type is None:
             components = tuple(replace(c, types=()) for c in components)
@@ -156,7 +160,7 @@ class BlockBinder:
         returned = ReturnBinder(self.scope, conditions, syntax, frozenset(constants)).bind()
         strategy, in_partitions = self.selection(where, returned)
         selection, components = by_step(strategy, components, self.pattern.pattern)
-        bound = [c for r in where.conjuncts for c in conditions.bind(r)]
+        bound = [c for r in where.conjuncts for c in self.bind_everywhere(r, conditions, later)]
         bound += [self.constraint(conditions, r) for r in where.constraints]
         self.check_immediately()
         bound += immediately(components)
@@ -211,6 +215,7 @@ class BlockBinder:
             start=self.form.keyword.start,
             remarks=self.remarks(where, returned),
         )
+        self.check_latest(query, where)
         self.check_steps(query, strategy)
         self.check_uncertainty(query)
         self.check_censored(query)
@@ -466,7 +471,8 @@ class BlockBinder:
         return found
 
     def constraint(self, conditions: ConditionBinder, span: Range) -> Condition:
-        """SIESTA's `(time | gap, within | atleast, a, b, length)` as a condition.
+        """SIESTA's `(time | gap, within | atleast, length, a, b)` as a condition; `consecutive` in the place of both
+        positions means each two events of the match that follow each other.
 
         ``span``: its tokens with the parentheses.
 
@@ -476,7 +482,7 @@ class BlockBinder:
         low, high = span
         parts = split_arguments(self.scope, low + 1, high - 1)
         length: tuple[str, bool] | None = None
-        if len(parts) == 5:
+        if len(parts) in (4, 5):
             tokens = self.s.tokens[slice(*parts[2])]
             whole = len(tokens) == 1 and tokens[0].text.isdigit()
             gap = self.s.word(low + 1) == "GAP"
@@ -585,6 +591,57 @@ class BlockBinder:
             return f"INTERVAL {found['number']} {unit}" if unit else found[0]
 
         return _TIME_INSIDE.sub(interval, plain(self.scope, span))
+
+    def later_runs(self) -> list[LaterRun]:
+        """Of MATCHES LATEST, the runs that must not come as far as the match has come; the pattern says so from now on.
+
+        Raises:
+            PatternAnalysisError: CEP_UNSUPPORTED_PATTERN.
+        """
+        if self.syntax.latest < 0:
+            return []
+        found = with_later_runs(self.pattern, self.syntax.latest)
+        if found is None:
+            raise self.error(
+                "CEP_UNSUPPORTED_PATTERN",
+                "MATCHES LATEST needs a sequence of single events, with or without negations between them.",
+                self.syntax.latest,
+                "write out what must not come: SEQ(A a, !A later, B+ b[])",
+            )
+        self.pattern, runs = found
+        return runs
+
+    def bind_everywhere(self, conjunct: Range, conditions: ConditionBinder, later: list[LaterRun]) -> list[Condition]:
+        """A conjunct of WHERE as conditions on the match, and on the later runs that it is about."""
+        bound = conditions.bind(conjunct)
+        own = [run for run in later if run.covers(bound)]
+        for run in own:
+            pattern = run.renamed(self.pattern)
+            binder = ConditionBinder(replace(self.scope, components=pattern.components), pattern)
+            bound = [*bound, *binder.bind(conjunct)]
+        return bound
+
+    def check_latest(self, query: PatternQuery, where: WhereSyntax) -> None:
+        """Refuse MATCHES LATEST where it is not said what the later run would have to fulfil.
+
+        Raises:
+            PatternAnalysisError: CEP_LATEST.
+        """
+        if self.syntax.latest < 0:
+            return
+        others = [
+            (query.selection is not Selection.NEXT, query.strategy),
+            (any(c.step is not None for c in query.components), "strategies of single components"),
+            (bool(where.constraints), "time and gap constraints; write conditions on times"),
+            (any(e.components for e in query.equivalences), "equivalences of single components; write conditions"),
+            (bool(query.trends), "aggregates over trends"),
+        ]
+        for found, what in others:
+            if found:
+                raise self.error(
+                    "CEP_LATEST", f"MATCHES LATEST cannot be combined with {what}.", self.syntax.latest,
+                    "without it, negations say the same: SEQ(A a, !A later, B b)",
+                )  # fmt: skip
 
     def check_immediately(self) -> None:
         """`!B b IMMEDIATELY` is about the event behind one that the match has taken, of which there is one only.

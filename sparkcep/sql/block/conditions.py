@@ -384,18 +384,27 @@ class ConditionBinder:
         token = s.tokens[low]
         parts = split_arguments(self.scope, low + 1, high - 1)
         kind = s.word(low + 1)
-        if len(parts) != 5 or length is None:
+        consecutive = len(parts) == 4 and s.word(parts[3][0]) == "CONSECUTIVE" and parts[3][1] - parts[3][0] == 1
+        if (len(parts) != 5 and not consecutive) or length is None:
             raise self.scope.error(
                 "CEP_CONSTRAINT",
                 f"A {kind.lower()} constraint has five parts.",
                 token,
-                "(time, within, 60 minutes, 1, 3) or (gap, atleast, 3, 1, 2)",
+                "(time, within, 60 minutes, 1, 3) or (time, within, 60 minutes, consecutive)",
             )
         relation = s.word(parts[1][0])
         if relation not in ("WITHIN", "ATLEAST") or parts[1][1] - parts[1][0] != 1:
             raise self.scope.error("CEP_CONSTRAINT", "within or atleast is expected here.", s.tokens[parts[1][0]])
         if kind == "GAP" and not length[1]:
             raise self.scope.error("CEP_CONSTRAINT", "A gap is a whole number of positions.", s.tokens[parts[2][0]])
+        value = RowExpression((time if kind == "TIME" else POSITION,))
+        compare = " <= " if relation == "WITHIN" else " >= "
+        source = s.text[token.start : s.tokens[high - 1].end]
+        if consecutive:
+            taken = tuple(c.key for c in self.pattern.components if not c.negated)
+            last, before = (Navigation(value, taken, False, back, 0, True, token.start) for back in (0, 1))
+            scalar = Scalar((last, compare, before, f" + {length[0]}"), token.start)
+            return Condition(scalar, taken, after=taken, source=source)
         first, second = (self.endpoint(p) for p in parts[3:])
         if self.place((first.key,)) >= self.place((second.key,)):
             raise self.scope.error(
@@ -408,18 +417,16 @@ class ConditionBinder:
                 "CEP_CONSTRAINT", f"{first.variable} and {second.variable} come in any order.", token,
                 "compare their times or positions in a condition",
             )  # fmt: skip
-        value = RowExpression((time if kind == "TIME" else POSITION,))
         kleene = second.key in self.pattern.repeated and second.kleene
         start, end = s.tokens[parts[3][0]].start, s.tokens[parts[4][0]].start
         after = Navigation(value, (second.key,), kleene, 0, 0, True, end)
         before = Navigation(value, (first.key,), False, 0, 0, True, start)
-        compare = " <= " if relation == "WITHIN" else " >= "
         return Condition(
             Scalar((after, compare, before, f" + {length[0]}"), token.start),
             (second.key,),
             required=((first.key,),),
             first_only=kleene,
-            source=s.text[token.start : s.tokens[high - 1].end],
+            source=source,
         )
 
     def endpoint(self, part: Range) -> Component:

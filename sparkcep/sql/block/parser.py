@@ -19,6 +19,7 @@ CLAUSES = (
     "EVENT TYPE",
     "WHERE",
     "WITHIN",
+    "UNTIL",
     "BETWEEN",
     "GROUP BY",
     "HAVING",
@@ -37,7 +38,7 @@ CLAUSES = (
 _HEAD = ("PARTITION BY", "ORDER BY", "EVENT TYPE", "RETURN", "WHERE")
 _CLAUSES_HINT = (
     "a block is FROM relation [WHERE] [PARTITION BY] [ORDER BY] [EVENT TYPE] PATTERN pattern [WHERE] [WITHIN [SLIDE]] "
-    "[BETWEEN] [GROUP BY] [HAVING] [GROUPS] [EVENT SELECTION] [MATCHES] [OMIT CENSORED MATCHES] [COLLAPSED] "
+    "[UNTIL] [BETWEEN] [GROUP BY] [HAVING] [GROUPS] [EVENT SELECTION] [MATCHES] [OMIT CENSORED MATCHES] [COLLAPSED] "
     "[STRICT TIME] [UNCERTAINTY] [CONFIDENCE] [EXPLAIN NON ANSWERS] [RETURN]; "
     "an alias of its result needs parentheses around it"
 )
@@ -70,7 +71,9 @@ class BlockSyntax:
     having: Range | None = None
     groups: Range | None = None
     selection: Range | None = None
+    until: Range | None = None
     matches: str = ""
+    latest: int = -1
     skip: SkipMode = SkipMode.PAST_LAST_ROW
     skip_target: Token | None = None
     skip_or_past: bool = False
@@ -227,8 +230,14 @@ class BlockParser:
                 return pair
         if word == "WITHIN":
             return None if s.word(i + 1) == "GROUP" and s.operator(i + 2) == "(" else "WITHIN"
+        if word == "UNTIL":
+            return word if s.operator(i - 1) == ")" or self.is_no_name(i, depth) else None
         if word == "MATCHES":
-            return word if s.word(i + 1) in ("ALL", "NON", "FIRST", "SKIP") or self.is_no_name(i, depth) else None
+            return (
+                word
+                if s.word(i + 1) in ("ALL", "NON", "FIRST", "LATEST", "SKIP") or self.is_no_name(i, depth)
+                else None
+            )
         if word == "GROUPS":
             return "GROUPS" if s.operator(i + 1) in ("[", "(") else None
         if word == "COLLAPSED":
@@ -393,6 +402,11 @@ class BlockParser:
         if self.accept("SLIDE"):
             self.out.slide = self.item("An interval")
 
+    def read_until(self) -> None:
+        """UNTIL type variable"""
+        self.at += 1
+        self.out.until = self.item("An event type")
+
     def read_between(self) -> None:
         """BETWEEN time AND time"""
         self.at += 1
@@ -423,12 +437,12 @@ class BlockParser:
     def read_matches(self) -> None:
         """MATCHES ALL | NON OVERLAPPING | FIRST [WITH TIMED OUT], MATCHES SKIP ..."""
         self.at += 1
-        modes = ("ALL", "NON OVERLAPPING", "FIRST", "SKIP")
+        modes = ("ALL", "NON OVERLAPPING", "FIRST", "LATEST", "SKIP")
         found = next((mode for mode in modes if self.accept(*mode.split())), None)
         if found is None:
             near = near_name(self.s.word(self.at), modes) if self.at < self.end else None
             hint = f"did you mean {near}?" if near else "write MATCHES ALL, MATCHES NON OVERLAPPING or MATCHES FIRST"
-            raise self.error("MATCHES is followed by ALL, NON OVERLAPPING, FIRST or SKIP.", hint=hint)
+            raise self.error("MATCHES is followed by ALL, NON OVERLAPPING, FIRST, LATEST or SKIP.", hint=hint)
         self.out.matches = found
         if self.words(self.at, "SKIP"):
             raise self.error(
@@ -437,6 +451,8 @@ class BlockParser:
             )
         if found == "SKIP":
             self.read_skip()
+        elif found == "LATEST":
+            self.out.matches, self.out.latest = "ALL", self.s.tokens[self.at - 2].start
         if self.words(self.at, "WITH"):
             at = self.s.tokens[self.at].start
             if not self.accept("WITH", "TIMED", "OUT"):

@@ -16,26 +16,23 @@ from sparkcep.pattern import (
     Quantified,
     Variable,
     children,
+    renamed,
 )
 from sparkcep.query import Component, Selection
 from sparkcep.sql.block.foreign_words import STRATEGIES
 from sparkcep.sql.block.parser import CLAUSES
+from sparkcep.sql.block.until import NotSayable, until
 from sparkcep.sql.clause.row_pattern import MAXIMUM_DEPTH, MAXIMUM_REPETITION
 from sparkcep.sql.lexicon import SIGNS, Token
 from sparkcep.sql.negation import negation_fault
 from sparkcep.sql.statement import Statement
+from sparkcep.sql.strategies import STEPS
 from sparkcep.sql.token_text import Range
 
 _OPERATORS = frozenset({"SEQ", "AND", "OR", "PERMUTE"})
 _RESERVED = frozenset({"NOT", "AND", "OR"})
 #: In the place of an event type, without quotes: it takes every event.
 WILDCARD = "ANY"
-#: Strategies of one component, by the words behind it.
-STEPS = {
-    "IMMEDIATELY": Selection.STRICT,
-    "SKIP TILL NEXT MATCH": Selection.NEXT,
-    "SKIP TILL ANY MATCH": Selection.ANY,
-}
 #: Least and most repetitions, and whether more are preferred.
 _Bounds: TypeAlias = tuple[int, int | None, bool]
 #: What other languages call an operator.
@@ -217,9 +214,36 @@ class _Parser:
             )
         bounds = bounds or second
         self.step(item, self.leaves[first:], negated)
+        item = self.until(item, bounds, negated)
         if bounds is not None:
             item = Quantified(item, *bounds)
         return Negation(item, start) if negated else item
+
+    def until(self, item: Pattern, bounds: _Bounds | None, negated: bool) -> Pattern:
+        """`B+ b[] UNTIL (C c)`: no C before each B since the one before it."""
+        if self.word() != "UNTIL" or self.op(1) != "(":
+            return item
+        if negated or bounds is None or bounds[1] == 1:
+            raise self.error(
+                "UNTIL ends a component that repeats, and this one does not.",
+                "SEQ(A a, B+ b[] UNTIL (C c)); for the whole match, UNTIL C c after the pattern",
+                "CEP_UNSUPPORTED_PATTERN",
+            )
+        start = self.symbols[self.at].start
+        self.at += 2
+        ends = self.stop(start)
+        self.expect(")")
+        return Concatenation((ends, item))
+
+    def stop(self, start: int) -> Negation:
+        """What UNTIL names, negated."""
+        first = len(self.leaves)
+        item = self.term()
+        if isinstance(item, Negation):
+            raise self.error("UNTIL names what ends it, without a negation.", "UNTIL C c", position=start)
+        for leaf in self.leaves[first:]:
+            leaf.negated = True
+        return Negation(item, start)
 
     def step(self, item: Pattern, leaves: list[_Leaf], negated: bool) -> None:
         """The strategy behind a component, or behind a group for those of its components that have none."""
@@ -307,7 +331,7 @@ class _Parser:
         """A variable's name behind a term, and `[]`."""
         symbol = self.symbols[self.at] if self.at < len(self.symbols) else None
         named = symbol is not None and symbol.kind in ("word", "quoted") and symbol.upper not in _RESERVED
-        named = named and not self.strategy()
+        named = named and not self.strategy() and not (self.word() == "UNTIL" and self.op(1) == "(")
         if symbol is not None and named and not (symbol.upper in _OPERATORS and self.op(1) == "("):
             self.refuse_operator(symbol)
             item = self.named(item, first, symbol)
@@ -513,27 +537,24 @@ def _finished(parser: _Parser, root: Pattern) -> BlockPattern:
         hint = f"{type_}? {name}, or {type_}* {name}[]" if lacking.is_optional else f"{type_}+ {name}[]"
         raise parser.error(f"[] marks a variable that takes several events; {why}.", hint, position=lacking.marked)
     return BlockPattern(
-        _renamed(root, keys), tuple(components), negations, frozenset(repeated), parser.siesta, tuple(parser.remarks)
+        renamed(root, dict(zip(map(str, range(len(keys))), keys, strict=True))),
+        tuple(components),
+        negations,
+        frozenset(repeated),
+        parser.siesta,
+        tuple(parser.remarks),
     )
 
 
-def _renamed(node: Pattern, keys: list[str]) -> Pattern:
-    """The tree with keys for leaf numbers; as deep as the parser went."""
-    if isinstance(node, Variable):
-        return Variable(keys[int(node.name)], node.position)
-    if isinstance(node, (Quantified, Negation)):
-        return replace(node, item=_renamed(node.item, keys))
-    if isinstance(node, (Concatenation, Alternation, Permutation, Conjunction)):
-        return replace(node, items=tuple(_renamed(i, keys) for i in node.items))
-    return node
-
-
-def parse_block_pattern(statement: Statement, tokens: Range, end: int) -> BlockPattern:
+def parse_block_pattern(
+    statement: Statement, tokens: Range, end: int, stop: tuple[int, Range] | None = None
+) -> BlockPattern:
     """Parse the tokens behind PATTERN.
 
     Args:
         tokens: their range in the statement.
         end: offset behind the last of them.
+        stop: where UNTIL stands that is of the whole match, and the tokens behind it.
 
     Raises:
         PatternParseError: CEP_PATTERN_SYNTAX, CEP_UNSUPPORTED_PATTERN, CEP_QUANTIFIER_BOUNDS, CEP_NEGATION,
@@ -543,6 +564,19 @@ def parse_block_pattern(statement: Statement, tokens: Range, end: int) -> BlockP
     root = parser.pattern()
     if parser.at < len(parser.symbols):
         raise parser.unexpected()
+    if stop is not None:
+        position, (low, high) = stop
+        parser.symbols, parser.at, parser.end = _symbols(statement.tokens[low:high]), 0, statement.tokens[high - 1].end
+        ends = parser.stop(position)
+        if parser.at < len(parser.symbols):
+            raise parser.unexpected()
+        try:
+            root = until(root, ends)
+        except NotSayable as kind:
+            raise parser.error(
+                f"UNTIL is not known of a pattern that {kind}.", "begin it with one event: SEQ(A a, B* b[]) UNTIL C c",
+                "CEP_UNSUPPORTED_PATTERN", position,
+            ) from None  # fmt: skip
     if (fault := negation_fault(root)) is not None:
         raise parser.error(fault.message, fault.hint, "CEP_NEGATION", fault.position)
     return _finished(parser, root)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from sparkcep.errors import PatternAnalysisError, near_hint
 from sparkcep.pattern import Pattern, Variable, has_exclusion, variables, walk
@@ -37,6 +38,7 @@ from sparkcep.sql.rule_sets.keys import LogKeys, refuse_keys
 from sparkcep.sql.scalars import ScalarReader
 from sparkcep.sql.scope import Scope, meant
 from sparkcep.sql.statement import Statement
+from sparkcep.sql.strategies import by_step, immediately
 from sparkcep.sql.token_text import Range
 
 
@@ -114,6 +116,15 @@ class Binder:
         conditions = self.bind_definitions()
         measures = self.bind_measures(one_row)
         within, within_position = self.bind_within()
+        components = tuple(replace(c, step=clause.steps.get(c.key)) for c in clause_components(self.pattern))
+        selection, components = by_step(clause.selection, components, self.pattern)
+        if selection is Selection.BY_STEP and clause.non_answers:
+            raise self.error(
+                "CEP_UNSUPPORTED_SELECTION",
+                "Strategies of single variables cannot be combined with EXPLAIN NON ANSWERS.",
+                self.s.tokens[self.body[0] - 2].start,
+                "give the whole pattern one strategy, with EVENT SELECTION",
+            )
         return PatternQuery(
             columns=self.scope.columns,
             partition_by=self.bind_partition(),
@@ -123,12 +134,12 @@ class Binder:
             rows_per_match=clause.rows_per_match,
             skip=self.bind_skip(),
             pattern=self.pattern,
-            components=clause_components(self.pattern),
-            conditions=conditions,
+            components=components,
+            conditions=(*conditions, *immediately(components)),
             within=within,
             within_position=within_position,
             subsets=tuple(self.scope.unions.items()),
-            selection=clause.selection,
+            selection=selection,
             non_answers=self.bind_non_answers(),
             omit_censored=clause.omit_censored,
             censored_position=clause.censored_position,

@@ -66,6 +66,7 @@ class ClauseSyntax:
     omit_censored: bool = False
     censored_position: int = -1
     selection: Selection = Selection.STRICT
+    steps: dict[str, Selection] = field(default_factory=dict)
     pattern: Pattern | None = None
     within: Range | None = None
     non_answers: list[Range] = field(default_factory=list)
@@ -501,7 +502,8 @@ class ClauseParser:
         self.refuse_seq(open_, close)
         tokens = self.s.tokens[open_ + 1 : close]
         skips = self.out.selection is not Selection.STRICT
-        self.out.pattern = parse_row_pattern(self.s.text, tokens, self.s.tokens[close].start, self.formatted, skips)
+        end = self.s.tokens[close].start
+        self.out.pattern, self.out.steps = parse_row_pattern(self.s.text, tokens, end, self.formatted, skips)
         self.at = close + 1
 
     def refuse_seq(self, opens: int, close: int) -> None:

@@ -17,9 +17,12 @@ from sparkcep.pattern import (
     Permutation,
     Quantified,
     Variable,
+    variables,
 )
+from sparkcep.query import Selection
 from sparkcep.sql.lexicon import SIGNS, Token
 from sparkcep.sql.negation import negation_fault
+from sparkcep.sql.strategies import STEPS
 
 _COUNTS = "write how often a variable occurs after it: {n}, {n,}, {,m} or {n,m}"
 _FOLLOWS = "variables follow each other without a sign, as in PATTERN (A B)"
@@ -78,6 +81,8 @@ class _Parser:
         self.end = end
         self.at = 0
         self.depth = 0
+        self.negated = False
+        self.steps: dict[str, Selection] = {}
 
     def error(
         self, message: str, hint: str | None = None, error_class: str = "CEP_PATTERN_SYNTAX"
@@ -122,10 +127,10 @@ class _Parser:
         if item is None:
             return None
         bounds = self.quantifier()
+        node = item if bounds is None else Quantified(item, *bounds, greedy=not self.accept("?"))
+        self.step(item)
         if bounds is None:
-            return item
-        low, high = bounds
-        node = Quantified(item, low, high, greedy=not self.accept("?"))
+            return node
         if self.peek() in ("*", "+", "?") or (self.peek() == "{" and self.peek(1) != "-"):
             raise self.error("Two quantifiers follow each other.", "put the quantified pattern in parentheses")
         return node
@@ -202,6 +207,24 @@ class _Parser:
             return None
         raise self.unusable()
 
+    def step(self, item: Pattern) -> None:
+        """The strategy behind a variable, or behind a group for those of its variables that have none."""
+        words = [s.text.upper() if s.kind == "word" else "" for s in self.symbols[self.at : self.at + 4]]
+        found = next((w for w in STEPS if words[: w.count(" ") + 1] == w.split()), "")
+        if not found or (found == "IMMEDIATELY" and not self.skips):
+            return
+        if not self.skips:
+            raise self.error(
+                f"{found} behind a variable needs a skip strategy of the whole pattern.",
+                "EVENT SELECTION SKIP TILL NEXT MATCH comes before PATTERN",
+                "CEP_UNSUPPORTED_SELECTION",
+            )
+        if self.negated:
+            raise self.error(f"{found} says how a match comes to its rows, and what is negated has none.")
+        for name in variables(item):
+            self.steps.setdefault(name, STEPS[found])
+        self.at += found.count(" ") + 1
+
     def unusable(self) -> PatternParseError:
         """The sign that stands here is none of a row pattern, or not here; the caller raises it."""
         text = self.symbols[self.at].text
@@ -220,7 +243,9 @@ class _Parser:
         self.depth += 1
         if self.depth > MAXIMUM_DEPTH:
             raise self.error(f"The pattern nests deeper than {MAXIMUM_DEPTH} levels.")
+        outside, self.negated = self.negated, True
         item = self.quantified()
+        self.negated = outside
         self.depth -= 1
         if item is None:
             raise self.error("A pattern is expected here.")
@@ -245,8 +270,8 @@ class _Parser:
 
 def parse_row_pattern(
     text: str, tokens: Sequence[Token], end: int, formatted: bool = False, skips: bool = False
-) -> Pattern:
-    """Parse the tokens between the parentheses of PATTERN.
+) -> tuple[Pattern, dict[str, Selection]]:
+    """Parse the tokens between the parentheses of PATTERN: the pattern, and variables' strategies of their own.
 
     Args:
         text: the whole statement, for error messages.
@@ -265,4 +290,4 @@ def parse_row_pattern(
         raise parser.unusable()
     if (fault := negation_fault(pattern)) is not None:
         raise PatternParseError("CEP_NEGATION", fault.message, text=text, position=fault.position, hint=fault.hint)
-    return pattern
+    return pattern, parser.steps

@@ -1,4 +1,4 @@
-"""Strategies of single components, which override the block's: `B b IMMEDIATELY`, `C c SKIP TILL ANY MATCH`."""
+"""Strategies of single components, which override the whole pattern's: `B b IMMEDIATELY`, `C c SKIP TILL ANY MATCH`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,13 @@ from dataclasses import replace
 
 from sparkcep.pattern import Concatenation, Negation, Pattern, Variable
 from sparkcep.query import POSITION, Component, Condition, Navigation, RowExpression, Scalar, Selection
+
+#: Strategies of one component, by the words behind it.
+STEPS = {
+    "IMMEDIATELY": Selection.STRICT,
+    "SKIP TILL NEXT MATCH": Selection.NEXT,
+    "SKIP TILL ANY MATCH": Selection.ANY,
+}
 
 
 def by_step(

@@ -1,0 +1,54 @@
+"""UNTIL, a clause of a block: an event that must not come between a match's first and last event."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sparkcep.pattern import Alternation, Concatenation, Negation, Pattern, Permutation, Quantified, Variable
+
+
+class NotSayable(Exception):
+    """A pattern for which UNTIL has no long form; the message says of what kind it is."""
+
+
+def until(pattern: Pattern, negation: Negation) -> Pattern:
+    """The pattern with a negation before each event but the first and, where it ends in a negation, behind it.
+
+    >>> from sparkcep.pattern import render
+    >>> render(until(Concatenation((Variable("A"), Variable("B"))), Negation(Variable("U"))))
+    'A !U B'
+
+    Raises:
+        NotSayable: the first event may be left out or repeated, or stands in PERMUTE or AND.
+    """
+    between = _between(pattern, negation, True)
+    return Concatenation((between, negation)) if _ends_in_negation(pattern) else between
+
+
+def _between(node: Pattern, negation: Negation, first: bool) -> Pattern:
+    if isinstance(node, Negation):
+        return node
+    if isinstance(node, Variable):
+        return node if first else Concatenation((negation, node))
+    if isinstance(node, Concatenation):
+        items = []
+        for item in node.items:
+            items.append(_between(item, negation, first))
+            first = first and isinstance(item, Negation)
+        return Concatenation(tuple(items))
+    if isinstance(node, Alternation):
+        return Alternation(tuple(_between(i, negation, first) for i in node.items))
+    if first:
+        raise NotSayable("begins with an event that may be left out, repeated or in any order")
+    if isinstance(node, Permutation):
+        return replace(node, items=tuple(_between(i, negation, False) for i in node.items))
+    assert isinstance(node, Quantified)
+    return replace(node, item=_between(node.item, negation, False))
+
+
+def _ends_in_negation(node: Pattern) -> bool:
+    if isinstance(node, Concatenation):
+        return _ends_in_negation(node.items[-1])
+    if isinstance(node, Alternation) and any(map(_ends_in_negation, node.items)):
+        raise NotSayable("ends in alternatives with a negation behind them")
+    return isinstance(node, Negation)
