@@ -18,7 +18,7 @@ _WORDS = frozenset(
     "match_recognize pattern define measures subset within seq permute skip match matches after past first last next "
     "running final classifier match_number rows row per one empty unmatched omit event type selection strict "
     "contiguity till any overlapping non immediately collapsed return uncertainty slide groups censored timed out "
-    "explain answers partition index refresh confidence run prev"
+    "explain answers partition index refresh confidence run prev until latest"
     .split()
 )  # fmt: skip
 #: Those that are names as often: pattern words only in capitals.
