@@ -21,8 +21,8 @@ def until(pattern: Pattern, negation: Negation) -> Pattern:
     Raises:
         NotSayable: the first event may be left out or repeated, or stands in PERMUTE or AND.
     """
-    between = _between(pattern, negation, True)
-    return Concatenation((between, negation)) if _ends_in_negation(pattern) else between
+    ended = Concatenation((pattern, negation)) if _ends_in_negation(pattern) else pattern
+    return _between(ended, negation, True)
 
 
 def _between(node: Pattern, negation: Negation, first: bool) -> Pattern:
@@ -31,9 +31,10 @@ def _between(node: Pattern, negation: Negation, first: bool) -> Pattern:
     if isinstance(node, Variable):
         return node if first else Concatenation((negation, node))
     if isinstance(node, Concatenation):
-        items = []
+        items: list[Pattern] = []
         for item in node.items:
-            items.append(_between(item, negation, first))
+            between = _between(item, negation, first)
+            items += between.items if isinstance(between, Concatenation) else (between,)
             first = first and isinstance(item, Negation)
         return Concatenation(tuple(items))
     if isinstance(node, Alternation):
