@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 #: Digits of the decimals that one word of 64 bits holds.
@@ -103,6 +104,21 @@ def parse_type(text: str) -> Type:
     if text in ("void", "null"):
         return NULL
     return Type("other", name=text)
+
+
+def field_type(text: str, path: Sequence[str]) -> str | None:
+    """The type of a field within structs, in Spark's notation; None where there is not exactly one of that name.
+
+    >>> field_type("struct<pid:int,parent:struct<pid:bigint>>", ["parent", "PID"])
+    'bigint'
+    """
+    for name in path:
+        parts = [_FIELD.fullmatch(part) for part in _split(text[7:-1])] if text.startswith("struct<") else []
+        found = [f[2] for f in parts if f is not None and f[1].casefold() == name.casefold()]
+        if len(found) != 1:
+            return None
+        text = found[0]
+    return text
 
 
 #: A struct's field; a name with a sign of the notation is none that can be told apart.

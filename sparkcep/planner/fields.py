@@ -10,12 +10,16 @@ from sparkcep.planner.conditions.pair_calls import PairCall, over_one_row, pair_
 from sparkcep.query import PREFIX, quote, unescape
 
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
+#: A field within a column's structs.
+_PATH = re.compile(r"(?:\((`[^`]+`|[^\W\d]\w*)\)|(`[^`]+`|[^\W\d]\w*))((?:\.(?:`[^`]+`|[^\W\d]\w*))+)")
 _CONSTANTS = frozenset("TRUE FALSE NULL CURRENT_DATE CURRENT_TIMESTAMP CURRENT_USER".split())
+_NAME = re.compile(r"`([^`]+)`|(\w+)")
 
 
 @dataclass(slots=True)
 class Fields:
-    """Registry of row expressions: text -> number. A plain column of the input is one field whatever its spelling.
+    """Registry of row expressions: text -> number. A column of the input, or a field within one, has one number
+    whatever its spelling.
 
     The first ``sort_fields`` are the sort key: ORDER BY keys and tie-breaking columns. ``pairs``: calls over two rows
     whose columns texts name. ``types``: of fields that are no columns, as far as they are known.
@@ -43,14 +47,21 @@ class Fields:
 
     def add(self, text: str, type_: str = "") -> int:
         """Number of the field that holds an expression. ``type_``: Spark's type of it, so that nobody has to ask."""
-        column = self.column_of(text)
-        text = quote(column) if column is not None else text
+        text = self.spelled(text)
         if text not in self.texts:
             self.texts.append(text)
         number = self.texts.index(text)
         if type_:
             self.types[number] = type_
         return number
+
+    def spelled(self, text: str) -> str:
+        """A column, or a field within one, with all names in backticks; else the text as it is."""
+        column, fields = self.column_of(text), ""
+        if column is None and (path := _PATH.fullmatch(text)) is not None:
+            column = self.column_of(path[1] or path[2])
+            fields = "".join("." + quote(quoted or name) for quoted, name in _NAME.findall(path[3]))
+        return text if column is None else quote(column) + fields
 
     def pair(self, call: PairCall) -> str:
         """The column with a call's value for each row of the partition."""

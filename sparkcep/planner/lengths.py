@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
+import functools
 import re
+import zoneinfo
 
 from sparkcep.expr.types import parse_type
 
@@ -59,6 +62,48 @@ def fixed_distance(within: str, type_: str) -> int | None:
     if type_ == "date":
         return total // DAY if total % DAY == 0 else None
     return total
+
+
+def is_fixed_zone(name: str) -> bool:
+    """Whether clocks of a time zone never change.
+
+    >>> is_fixed_zone("UTC"), is_fixed_zone("+05:30"), is_fixed_zone("Europe/Berlin"), is_fixed_zone("")
+    (True, True, False, False)
+    """
+    return bool(
+        re.fullmatch(r"(?:Etc/)?(?:UTC|GMT|UCT|Z|Zulu|Universal|Greenwich)|(?:UTC|GMT)?[+-]\d\d?(?::?\d\d)?", name)
+    )
+
+
+def least_and_most(within: str, time_zone: str) -> tuple[int, int] | None:
+    """The least and the greatest length, in microseconds, of an interval that is added to a TIMESTAMP: a day is as long
+    as clocks make it. None where it differs from row to row, or is of months.
+
+    >>> least_and_most("INTERVAL 2 DAYS", "UTC"), least_and_most("INTERVAL 1 HOUR", "Europe/Berlin")
+    ((172800000000, 172800000000), (3600000000, 3600000000))
+    >>> [length / 3_600_000_000 for length in least_and_most("INTERVAL 1 DAY", "America/New_York")]
+    [23.0, 25.0]
+    """
+    length = fixed_distance(within, "timestamp_ntz")
+    if length is None:
+        return None
+    off = clock_changes(time_zone) if length >= DAY else 0
+    return length - off, length + off
+
+
+@functools.lru_cache
+def clock_changes(time_zone: str) -> int:
+    """By how much, in microseconds, the clocks of a zone have differed in two centuries: so much longer or shorter are
+    days than 24 hours, however many. A day, where the zone is not known."""
+    if is_fixed_zone(time_zone):
+        return 0
+    try:
+        zone = zoneinfo.ZoneInfo(time_zone)
+    except (ValueError, OSError, zoneinfo.ZoneInfoNotFoundError):
+        return DAY
+    times = (datetime.datetime(y, m, d, tzinfo=zone) for y in range(1900, 2100) for m in range(1, 13) for d in (1, 16))
+    offsets = [t.utcoffset() or datetime.timedelta() for t in times]
+    return (max(offsets) - min(offsets)) // datetime.timedelta(microseconds=1)
 
 
 def whole_within(within: str, type_: str) -> str | None:

@@ -31,7 +31,7 @@ from sparkcep.session.rules.run import RuleSet
 ITEMS = "rule, u, start_time, end_time, to_json(events) AS events, to_json(measures) AS measures"
 CALL = "(TABLE({}) PARTITION BY u ORDER BY t, rules => TABLE(rules_table), event_type => type)"
 #: Later than all watermarks, in microseconds.
-END = 10**12
+END = 10**16
 
 
 @dataclass
@@ -98,13 +98,14 @@ def phase(spark: SparkSession, rules: Mapping[str, str], log: DataFrame) -> Phas
 
 def in_operator(
     spark: SparkSession, phases: Sequence[Phase], batches: Sequence[Sequence[int]], begins: Sequence[int],
-    delay: int, random: Random,
+    delay: int, random: Random, stride: int = 0,
 ) -> list[Counter[tuple[Any, ...]]]:  # fmt: skip
     """What comes out in each phase, numbers with it.
 
     Args:
         batches: numbers of rows of each micro-batch. begins: the micro-batch at which each phase begins, the first at
-            0. delay: of the watermark, in seconds.
+            0. delay: of the watermark, in seconds. stride: by how many microseconds, at least, the watermark goes on
+            behind the last row.
     """
     state: bytes | None = None
     watermark, seen, wake = -(10**9), -(10**9), None
@@ -133,7 +134,8 @@ def in_operator(
         seen = max([seen, *(times[n] for n in rows)])
         watermark = max(watermark, seen - delay * 1_000_000 - 1)
     while wake is not None and wake <= END:
-        step([], wake)
+        watermark = max(wake, watermark + stride)
+        step([], watermark)
     return [_rows(spark, p.plan, own) for p, own in zip(phases, found, strict=True)]
 
 

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from sparkcep.pattern import Concatenation, Pattern, Variable, walk
-from sparkcep.planner.conditions.differences import Difference, TimeUnits, difference, is_fixed_zone
+from sparkcep.planner.conditions.differences import Difference, TimeUnits, difference
+from sparkcep.planner.lengths import is_fixed_zone
 from sparkcep.planner.plan import AnyPlan
 from sparkcep.query import unescape
 

@@ -173,17 +173,6 @@ def _interval(operator: str, distance: Fraction) -> tuple[int | None, int | None
     return math.ceil(distance), math.floor(distance)
 
 
-def is_fixed_zone(name: str) -> bool:
-    """Whether clocks of a time zone never change.
-
-    >>> is_fixed_zone("UTC"), is_fixed_zone("+05:30"), is_fixed_zone("Europe/Berlin"), is_fixed_zone("")
-    (True, True, False, False)
-    """
-    return bool(
-        re.fullmatch(r"(?:Etc/)?(?:UTC|GMT|UCT|Z|Zulu|Universal|Greenwich)|(?:UTC|GMT)?[+-]\d\d?(?::?\d\d)?", name)
-    )
-
-
 def names_any(text: str, words: frozenset[str]) -> bool:
     """Whether SQL text names one of some columns, by their folded names."""
     found = {w.casefold() for w in re.findall(r"\w+", text)}

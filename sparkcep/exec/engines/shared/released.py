@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -33,7 +34,7 @@ class Asked(NamedTuple):
 
 
 class SharedReleased(ReleasedDefaults):
-    """Runs the rules of a spec, each of which has WITHIN of a fixed length.
+    """Runs the rules of a spec, each of which has WITHIN, whose length clocks may change.
 
     A rule tells from its own rows up to when it needs none any more; what no rule needs is dropped. Rows of equal time
     are kept or dropped together, so that it makes no difference how each rule orders them.
@@ -44,17 +45,15 @@ class SharedReleased(ReleasedDefaults):
     def __init__(self, spec: SharedSpec) -> None:
         self.spec = spec
         self.rules = [_Rule(rule) for rule in spec.rules]
-        distances = {rule.distance: False for rule in self.rules}
-        for rule in self.rules:
-            distances[rule.distance] |= rule.takes.closes
-        #: Lengths of WITHIN, ascending; those of rules that decide when it has passed.
-        self.distances = np.array(sorted(distances), np.int64)
-        self.closing = np.array(sorted(d for d, closes in distances.items() if closes), np.int64)
+        #: The least and the greatest lengths of WITHIN, ascending; those of rules that decide when it has passed.
+        self.lengths = _lengths(self.rules)
+        self.closing = _lengths([rule for rule in self.rules if rule.takes.closes])
 
     def due(self, times: Ints, bounds: Ints | None, released: int, watermark: int) -> npt.NDArray[np.bool_]:
         """See :class:`ReleasedMatcher`: a row is new, or WITHIN of some rule has passed behind it."""
-        passed = np.searchsorted(self.distances, watermark - times, "right")
-        before = np.searchsorted(self.distances, released - times, "right")
+        # Where WITHIN may have passed at the last watermark, and need not have: it may have passed since.
+        passed = np.searchsorted(self.lengths[0], watermark - times, "right")
+        before = np.searchsorted(self.lengths[1], released - times, "right")
         due: npt.NDArray[np.bool_] = (times > released) | (passed > before)
         return due
 
@@ -62,11 +61,14 @@ class SharedReleased(ReleasedDefaults):
         """See :class:`ReleasedMatcher`: when a rule may decide something, at latest when nothing is needed any more."""
         if not len(times):
             return None
-        wanted = [int(times.max() + self.distances[-1])]
-        following = np.searchsorted(self.closing, watermark - times, "right")
-        some = following < len(self.closing)
+        wanted = [int(times.max() + self.lengths[1][-1])]
+        least, most = self.closing
+        following = np.searchsorted(least, watermark - times, "right")
+        some = following < len(least)
         if some.any():
-            wanted.append(int((times[some] + self.closing[following[some]]).min()))
+            wanted.append(int((times[some] + least[following[some]]).min()))
+        if (following > np.searchsorted(most, watermark - times, "right")).any():
+            wanted.append(watermark + 1)
         ahead = [time for time in wanted if time > watermark]
         return min(ahead, default=None)
 
@@ -98,6 +100,12 @@ class SharedReleased(ReleasedDefaults):
         return Released(table, drop, sum(step.changed for step in found)), RulesLeft.of(lines)
 
 
+def _lengths(rules: Sequence[_Rule]) -> tuple[Ints, Ints]:
+    """The least and the greatest lengths of rules' WITHIN, each ascending."""
+    pairs = sorted({rule.rule.lengths for rule in rules})
+    return np.array([least for least, _ in pairs], np.int64), np.sort(np.array([most for _, most in pairs], np.int64))
+
+
 class _Step(NamedTuple):
     """What a step of one rule gives. ``table``: output rows, None for none. Of ``partitions``: up to which time it
     needs no rows, ``since``; up to which it must not see those that are there, ``unseen``; where it is ``left``."""
@@ -114,10 +122,10 @@ class _Rule:
     """One rule, whose tables are compiled at its first match."""
 
     def __init__(self, rule: RuleSpec) -> None:
-        assert rule.within is not None and rule.within.distance is not None
+        assert rule.within is not None
         self.rule = rule
-        self.distance = rule.within.distance
-        self.takes: TakesReleased = RELEASED[type(rule.pattern)](rule.pattern)  # type: ignore[arg-type]
+        own = rule.pattern, rule.within.distance is not None
+        self.takes: TakesReleased = RELEASED[type(rule.pattern)](*own)  # type: ignore[arg-type]
         self.items = None if rule.items is None else ItemEvaluator(rule.items, rule.pattern.ansi)
         #: Whether what WITHIN has passed may be left out, whatever was matched of it.
         self.forgets = self.takes.free and rule.drops
@@ -132,7 +140,7 @@ class _Rule:
         partitions, values = known.of_rule(self.rule.number)
         unseen = np.full(len(asked.origin), NEVER, np.int64)
         unseen[partitions] = values[:, SINCE]
-        hidden = np.maximum(unseen, asked.released - self.distance) if self.forgets else unseen
+        hidden = np.maximum(unseen, asked.released - self.rule.lengths[1]) if self.forgets else unseen
         order = rows.order(self.rule.ties)
         own = own_batch(self.rule, rows, order, asked.times > hidden[rows.partition])
         left = np.zeros((len(asked.origin), PROGRESS), np.int64)

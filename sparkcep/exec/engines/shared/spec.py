@@ -53,7 +53,8 @@ class RuleSpec:
     ``tests[n]``. ``drops``: rows that no component can take may be left out. ``columns``: of the batch, by the
     pattern's own column. ``within``: fields are columns of the batch. ``variables``: the number of each component's
     name. ``ties``: columns of the batch that order rows of equal keys where that differs from how they come; None where
-    it does not. ``anchored``: whether the pattern asks for the partition's first row."""
+    it does not. ``anchored``: whether the pattern asks for the partition's first row. ``lengths``: the least and the
+    greatest that WITHIN can have over a stream, in microseconds."""
 
     number: int
     name: str
@@ -66,6 +67,7 @@ class RuleSpec:
     items: RuleItems | None
     ties: tuple[int, ...] | None
     anchored: bool = False
+    lengths: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,8 +115,8 @@ class ReleasedByRows:
     free = False
     closes = True
 
-    def __init__(self, spec: MatchSpec) -> None:
-        self.inner = RowsReleased(spec, NO_OUTPUT)
+    def __init__(self, spec: MatchSpec, fixed: bool) -> None:
+        self.inner = RowsReleased(spec, NO_OUTPUT if fixed else NO_FIXED_OUTPUT)
 
     def step(self, batch: Batch, times: Ints, left: Ints, released: int, watermark: int) -> ReleasedTaken:
         """See :class:`TakesReleased`."""
@@ -125,11 +125,11 @@ class ReleasedByRows:
 
 
 class ReleasedByRuns:
-    """See :class:`TakesReleased`: of a pattern under a strategy, its interval of WITHIN fixed."""
+    """See :class:`TakesReleased`: of a pattern under a strategy. ``fixed``: whether WITHIN has one length."""
 
-    def __init__(self, spec: RunSpec) -> None:
+    def __init__(self, spec: RunSpec, fixed: bool) -> None:
         assert spec.stream is not None
-        self.inner = RunsReleased(spec, NO_OUTPUT)
+        self.inner = RunsReleased(spec, NO_OUTPUT if fixed else NO_FIXED_OUTPUT)
         self.free = not (spec.one_per_start or spec.stream.looks_back)
         self.closes = self.inner.closes
 
@@ -141,6 +141,8 @@ class ReleasedByRuns:
 
 #: The shape of what puts nothing out itself; its distance stands for any that is fixed.
 NO_OUTPUT = OperatorColumns(0, 1, (), Within(0, None, 0), (), ())
+#: The same, where the length of WITHIN depends on clocks.
+NO_FIXED_OUTPUT = OperatorColumns(0, 1, (), Within(0, 0, None), (), ())
 
 #: By the type of a rule's pattern.
 TAKES: Mapping[type, type[TakenByRows] | type[TakenByRuns]] = MappingProxyType(

@@ -15,11 +15,12 @@ from sparkcep.exec.engines.runs.spec import RunSpec
 from sparkcep.exec.kernels.non_answers.tables import FARTHEST
 from sparkcep.expr.nodes import NavigationSlot
 from sparkcep.pattern import Concatenation, Pattern, Variable
-from sparkcep.planner.conditions.differences import Difference, TimeUnits, difference, is_fixed_zone, names_any
+from sparkcep.planner.conditions.differences import Difference, TimeUnits, difference, names_any
 from sparkcep.planner.conditions.match_conditions import MatchConditions
 from sparkcep.planner.conditions.row_conditions import RowCondition
 from sparkcep.planner.engines.non_answers.sql import NonAnswersSql
 from sparkcep.planner.engines.runs.steps import BlockPlanner, type_test
+from sparkcep.planner.lengths import is_fixed_zone
 from sparkcep.planner.plan import Analyzer, EngineDefaults, IndexNeeds, PatternPlan
 from sparkcep.planner.sampling import Sampler
 from sparkcep.planner.test_codes import type_test_of

@@ -1,5 +1,5 @@
-"""Conditions of one event that compare a column with a constant: rule sets have thousands, and Python tests them over
-the rows of their event types instead of Spark over all rows."""
+"""Conditions of one event that compare a column, or a field of a struct, with a constant: rule sets have thousands, and
+Python tests them over the rows of their event types instead of Spark over all rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from decimal import Decimal, InvalidOperation
 
 from sqlglot import exp
 
-from sparkcep.expr.types import WORD_DIGITS, Type, parse_type
+from sparkcep.expr.types import WORD_DIGITS, Type, field_type, parse_type
 from sparkcep.planner.fields import Fields
 from sparkcep.query import quote, unescape
 from sparkcep.sql.lexicon import parse_expression
@@ -25,7 +25,7 @@ _MOST_DIGITS = 15
 
 @dataclass(frozen=True, slots=True)
 class ColumnComparison:
-    """``column operator values``, by the column's name in the input; see :class:`exec.engines.shared.Comparison`."""
+    """``column operator values``, by SQL of the column; see :class:`exec.engines.shared.Comparison`."""
 
     column: str
     operator: str
@@ -41,45 +41,52 @@ def comparison(text: str, fields: Fields, column_types: Mapping[str, str]) -> Co
     read = _read(text)
     if read is None:
         return None
-    name, operator, literals = read
-    column = fields.column_of(quote(name))
+    path, operator, literals = read
+    column = fields.column_of(quote(path[0]))
     if column is None:
         return None
-    kind = parse_type(column_types[column])
-    values = [_constant(literal, kind, column_types[column]) for literal in literals]
+    type_ = field_type(column_types[column], path[1:])
+    if type_ is None:
+        return None
+    kind = parse_type(type_)
+    values = [_constant(literal, kind, type_) for literal in literals]
     known = [v for v in values if v is not None]
-    return ColumnComparison(column, operator, tuple(known)) if len(known) == len(values) else None
+    text = ".".join(map(quote, (column, *path[1:])))
+    return ColumnComparison(text, operator, tuple(known)) if len(known) == len(values) else None
 
 
 @functools.lru_cache(maxsize=10_000)
-def _read(text: str) -> tuple[str, str, tuple[str | Decimal, ...]] | None:
-    """Column, operator and constants: texts, or numbers as they are written."""
+def _read(text: str) -> tuple[tuple[str, ...], str, tuple[str | Decimal, ...]] | None:
+    """Column with fields within it, operator, and constants: texts, or numbers as they are written."""
     if "{" in text:
         return None
     tree = parse_expression(unescape(text))
     while isinstance(tree, exp.Paren):
         tree = tree.this
-    if isinstance(tree, exp.In) and _name(tree.this) and tree.expressions and not tree.args.get("query"):
+    if isinstance(tree, exp.In) and _path(tree.this) and tree.expressions and not tree.args.get("query"):
         literals = [_literal(item) for item in tree.expressions]
         known = tuple(v for v in literals if v is not None)
         of_one = len({type(v) for v in known}) == 1
-        return (_name(tree.this), "in", known) if len(known) == len(literals) and of_one else None
+        return (_path(tree.this), "in", known) if len(known) == len(literals) and of_one else None
     operator = _OPERATORS.get(type(tree)) if tree is not None else None
     if operator is None or tree is None:
         return None
     left, right = tree.this, tree.expression
-    if _name(left) and (value := _literal(right)) is not None:
-        return _name(left), operator, (value,)
-    if _name(right) and (value := _literal(left)) is not None:
-        return _name(right), _TURNED[operator], (value,)
+    if _path(left) and (value := _literal(right)) is not None:
+        return _path(left), operator, (value,)
+    if _path(right) and (value := _literal(left)) is not None:
+        return _path(right), _TURNED[operator], (value,)
     return None
 
 
-def _name(tree: exp.Expr) -> str:
-    """The name of a bare column; empty for anything else."""
+def _path(tree: exp.Expr) -> tuple[str, ...]:
+    """The names of a column and of fields within it; empty for anything else."""
     while isinstance(tree, exp.Paren):
         tree = tree.this
-    return tree.name if isinstance(tree, exp.Column) and len(tree.parts) == 1 else ""
+    if isinstance(tree, exp.Dot):
+        before = _path(tree.this)
+        return (*before, tree.name) if before and isinstance(tree.expression, exp.Identifier) else ()
+    return tuple(part.name for part in tree.parts) if isinstance(tree, exp.Column) else ()
 
 
 def _literal(tree: exp.Expr) -> str | Decimal | None:

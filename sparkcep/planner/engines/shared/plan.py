@@ -22,6 +22,7 @@ from sparkcep.planner.engines.shared.output import SharedOutput
 from sparkcep.planner.fields import Fields
 from sparkcep.planner.input_plan import InputPlan
 from sparkcep.planner.layouts import fits_python, is_long, may_be_long
+from sparkcep.planner.lengths import least_and_most
 from sparkcep.planner.plan import Analyzer, AnyPlan, SharedNeeds, StreamInput
 from sparkcep.planner.sampling import Sampler, sample_kept
 from sparkcep.query import Measure, PatternQuery
@@ -114,6 +115,7 @@ class SharedPlanner:
             items=items,
             ties=self.input.own_ties(given),
             anchored=any(isinstance(node, Anchor) and node.at_start for node in walk(query.pattern)),
+            lengths=self.lengths(query),
         )
 
     def shown(self, query: PatternQuery, names: Sequence[str]) -> list[int]:
@@ -124,14 +126,26 @@ class SharedPlanner:
     def within(self, given: InputPlan) -> Within | None:
         """WITHIN over the batch's columns."""
         own, texts = given.shape.within, given.fields.texts
-        if self.query.streaming and (own is None or own.distance is None):
-            lacks = "it has no WITHIN" if own is None else "its WITHIN is of months, which differ in length"
-            raise NotShared(lacks)
         if own is None:
             return None
         bound = None if own.bound is None else self.input.column(texts[own.bound])
         lower = None if own.lower is None else self.input.column(texts[own.lower])
         return Within(self.input.column(texts[own.key]), bound, own.distance, lower)
+
+    def lengths(self, query: PatternQuery) -> tuple[int, int]:
+        """The least and the greatest length of a rule's WITHIN over a stream, in microseconds.
+
+        Raises:
+            NotShared: it has none, or one that differs from row to row.
+        """
+        if not query.streaming:
+            return 0, 0
+        if query.within is None:
+            raise NotShared("it has no WITHIN")
+        found = least_and_most(query.within, self.settings.time_zone)
+        if found is None:
+            raise NotShared("its WITHIN is of months or an expression, which differ in length")
+        return found
 
     # -- what it returns -------------------------------------------------------------------------------------------
 
