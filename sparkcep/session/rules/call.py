@@ -95,8 +95,10 @@ class _Reader:
         source = self.analyzer.analyzed(input_sql.text)
         log = self.log_columns(table, source)
         keys = self.keys(table, source, log)
+        name, expression, names = self.event_type(source, log)
+        keys = replace(keys, event_type=expression, names=names)
         # The tiebreak is a key of all rules.
-        settings = replace(self.analyzer.settings, log_tiebreak="", log_event=self.event_type(source, log))
+        settings = replace(self.analyzer.settings, log_tiebreak="", log_event=name)
         if source.isStreaming:
             self.check_stream(keys, source, settings)
         return RuleSetCall(source, input_sql, keys, settings, self.rules(), self.form.keyword.start)
@@ -151,19 +153,25 @@ class _Reader:
             lambda kind, sentence, hint: self.error(kind, sentence, self.place("log"), hint),
         )  # fmt: skip
 
-    def event_type(self, source: DataFrame, log: LogColumns) -> str:
+    def event_type(self, source: DataFrame, log: LogColumns) -> tuple[str, str, frozenset[str]]:
+        """The name of the event type's column; or, where it is computed, the expression and the names in it."""
         if "event_type" not in self.arguments:  # whether there is such a column is asked where a rule needs types
-            return next(map(quote, log.named("event")[1]), "")
+            return next(map(quote, log.named("event")[1]), ""), "", frozenset()
         low, high = self.arguments["event_type"]
         token = self.s.tokens[low]
         name = token.text if high - low == 1 and token.kind in ("word", "quoted") else plain_literal(self.s, low, high)
-        if not isinstance(name, str):
+        if isinstance(name, str):
+            self.check_column(name, source, token.start)
+            return name, "", frozenset()
+        text = self.rewriter.render(token.start, self.s.tokens[high - 1].end)
+        try:
+            self.analyzer.asked([text], source)
+        except AnalysisException as error:
             raise self.error(
-                "CEP_TABLE_FUNCTION_ARGUMENT", "The event type must be the name of a column.", token.start,
-                "event_type => action",
-            )  # fmt: skip
-        self.check_column(name, source, token.start)
-        return name
+                "CEP_TABLE_FUNCTION_ARGUMENT", f"Spark cannot tell the event type: {reason(error)}.", token.start,
+                "event_type => action, event_type => event.category, or another expression over a row of the log",
+            ) from None  # fmt: skip
+        return "", text, self.s.words(low, high)
 
     def check_column(self, name: str, source: DataFrame, position: int) -> None:
         fields = Fields(source.columns, self.analyzer.settings.case_sensitive)

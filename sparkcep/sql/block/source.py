@@ -197,6 +197,9 @@ class _SourceReader:
     def event_type(self, needed: bool) -> str | None:
         if self.syntax.event_type is not None:
             return None if self.is_untyped() else plain(self.scope, self.syntax.event_type)
+        if self.keys is not None and self.keys.event_type:
+            self.names += sorted(self.keys.names)
+            return self.keys.event_type
         return self.outside_column("event", needed=needed)
 
     def is_untyped(self) -> bool:

@@ -14,10 +14,13 @@ from sparkcep.sql.token_text import Range
 
 @dataclass(frozen=True, slots=True)
 class LogKeys:
-    """PARTITION BY and ORDER BY of a rule set, which its rules do not say themselves."""
+    """PARTITION BY and ORDER BY of a rule set, which its rules do not say themselves; and the expression of the event
+    type with the names in it, for those that say none, where it is more than a column's name."""
 
     partition_by: tuple[KeyExpression, ...]
     order_by: tuple[SortKey, ...]
+    event_type: str = ""
+    names: frozenset[str] = frozenset()
 
 
 def refuse_keys(statement: Statement, partition_by: Sequence[Range], order_by: Sequence[SortItem]) -> None:
