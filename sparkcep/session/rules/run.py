@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pyspark.errors import AnalysisException, PySparkTypeError
+from pyspark.errors import AnalysisException, PySparkException, PySparkTypeError
 from pyspark.sql import DataFrame
 from pyspark.sql.types import IntegerType, StringType, StructField, StructType
 
@@ -39,6 +39,7 @@ from sparkcep.session.relations import Relation, check, matched_stream, relation
 from sparkcep.session.rules.call import RuleSetCall, read_rule_call
 from sparkcep.session.streams.history import history
 from sparkcep.settings import SHARED_INPUT, STREAM_BUCKETS, Settings
+from sparkcep.spark.exceptions import condition_of, sentence
 from sparkcep.sql.rewriter import Rewriter
 from sparkcep.sql.rule_sets.binder import COLUMNS, VALUE, BoundRule, bind_rule
 from sparkcep.sql.rule_sets.rule import REPORT, Rule, RuleError
@@ -145,6 +146,37 @@ class RuleSet:
                 self.bound.append(bound)
             except SparkCepError as error:
                 self.refuse(rule, error)
+        self.check_regexes()
+
+    def check_regexes(self) -> None:
+        """Refuse rules with regular expressions that are none: they would fail where they run, and all rules with
+        them."""
+        wrong = self.unreadable(list(dict.fromkeys(text for bound in self.bound for text, _ in bound.regexes)))
+        for bound in list(self.bound) if wrong else []:
+            found = next(((wrong[text], at) for text, at in bound.regexes if text in wrong), None)
+            if found is not None:
+                self.bound.remove(bound)
+                self.refuse(
+                    bound.rule,
+                    PatternAnalysisError(
+                        condition_of(found[0]), sentence(found[0]), text=bound.query.text, position=found[1]
+                    ),
+                )
+
+    def unreadable(self, texts: list[str]) -> Mapping[str, PySparkException]:
+        """Literals that are no regular expressions. They are asked together, and by halves where one is wrong; Spark
+        needs no job for rows that it has in the plan."""
+        if not texts:
+            return {}
+        items = ", ".join(f"'' RLIKE {text}" for text in texts).replace("{", "{{").replace("}", "}}")
+        try:
+            self.analyzer.run(f"SELECT {items}", self.call.source).collect()
+        except PySparkException as error:
+            if len(texts) == 1:
+                return {texts[0]: error}
+            half = len(texts) // 2
+            return {**self.unreadable(texts[:half]), **self.unreadable(texts[half:])}
+        return {}
 
     def check_suppress(self, bound: BoundRule) -> None:
         """Raises CEP_STREAMING_UNSUPPORTED; CEP_RULE_SUPPRESS where the log's time and the period do not fit."""

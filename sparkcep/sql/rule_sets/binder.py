@@ -27,6 +27,7 @@ from sparkcep.sql.clause.binder import bind
 from sparkcep.sql.clause.parser import parse_clause
 from sparkcep.sql.rule_sets.keys import LogKeys
 from sparkcep.sql.rule_sets.reader import read_rule
+from sparkcep.sql.rule_sets.regexes import regexes
 from sparkcep.sql.rule_sets.rule import Rule
 from sparkcep.sql.rule_sets.suppress import suppressed_for
 from sparkcep.sql.statement import OccurrenceKind, PatternOccurrence, Statement
@@ -41,12 +42,14 @@ COLUMNS = ("rule", "match_number", "start_time", "end_time", "events", "measures
 class BoundRule:
     """A rule with names resolved. ``query`` gives match_number, start_time, end_time and events, then a column for
     each of ``measures``: what RETURN or MEASURES name, of which the n-th column is called ``VALUE + n``.
-    ``suppress``: how long behind one of its rows it gives no others of the same key, as SQL of lengths."""
+    ``suppress``: how long behind one of its rows it gives no others of the same key, as SQL of lengths. ``regexes``:
+    those in its text, with their places."""
 
     rule: Rule
     query: PatternQuery
     measures: tuple[Measure, ...]
     suppress: tuple[str, ...] = ()
+    regexes: tuple[tuple[str, int], ...] = ()
 
 
 def bind_rule(
@@ -85,7 +88,7 @@ def bind_rule(
         has_return=False,
         hidden_keys=len(own),
     )
-    return BoundRule(rule, query, tuple(returned), suppress)
+    return BoundRule(rule, query, tuple(returned), suppress, regexes(statement))
 
 
 def parse_rule(rule: Rule) -> None:
