@@ -13,12 +13,13 @@ from pyspark.sql.types import StructField
 
 from sparkcep.errors import SparkCepError
 from sparkcep.planner.fields import Fields
-from sparkcep.query import quote
+from sparkcep.query import quote, unescape
 from sparkcep.session.analyzer import SqlMethod, shown_properties
 from sparkcep.settings import Settings
 from sparkcep.sql.log_columns import LogColumns, roles_of
 from sparkcep.sql.occurrences import read_statement
 from sparkcep.sql.statement import Statement, formatted
+from sparkcep.sql.templates.events_of import EVENTS, expand_events
 from sparkcep.sql.templates.expansion import Expanded, TemplateLog, expand
 
 
@@ -67,11 +68,17 @@ class Templates:
                 lambda: {} if log.name is None else roles_of(fields()), settings, log.error,
             )  # fmt: skip
 
+        def columns(query: str) -> list[str]:
+            return list(plain(query if frames else unescape(query), **frames).columns)
+
         while statement.templates:
             form = statement.templates[0]
             called = statement.text[form.start : form.end]
             with self.located():
-                step = expand(statement, form, log_columns, formatted=bool(frames))
+                if form.keyword.upper == EVENTS:
+                    step = expand_events(statement, form, columns, formatted=bool(frames))
+                else:
+                    step = expand(statement, form, log_columns, formatted=bool(frames))
                 self.steps.append(step)
                 self.notes.append(f"{' '.join(called.split())} stands for:")
                 self.notes.extend(f"  {line}" for line in step.sql.splitlines())

@@ -122,6 +122,9 @@ class _Scanner:
             elif word == "MATCH_RECOGNIZE" and relation is not None and relation < i and self.is_clause(i):
                 i = self.clause(i, relation, inner)
                 continue
+            elif relation == i and self.is_events_of(i):
+                i = self.events_of(i, inner)
+                continue
             elif relation in (i, i - (s.word(i - 1) == "LATERAL")) and i + 1 in s.pairs and (kind := self.called(i)):
                 i = self.call(i, kind, inner)
                 continue
@@ -181,6 +184,27 @@ class _Scanner:
         # What a template stands for may be the input of a clause behind it: it is no relation by itself.
         (s.forms if kind is OccurrenceKind.CALL else s.templates).append(call)
         self.levels.append(_Level(i + 2, close, scopes))  # TABLE(SELECT ...) may hold patterns
+        return close + 1
+
+    def is_events_of(self, i: int) -> bool:
+        """Whether EVENTS OF (...) stands at a token: `events of (a, b)` is Spark's alias with column names."""
+        s = self.s
+        if s.word(i) != "EVENTS" or s.word(i + 1) != "OF" or i + 2 not in s.pairs:
+            return False
+        return any(s.operator(k) == "(" for k in range(i + 3, s.pairs[i + 2]))
+
+    def events_of(self, i: int, scopes: Scopes) -> int:
+        """Note the EVENTS OF at a token, which other text takes the place of; gives the token behind it."""
+        s = self.s
+        close = s.pairs[i + 2]
+        token = s.tokens[i]
+        s.templates.append(
+            PatternOccurrence(
+                OccurrenceKind.TEMPLATE, token.start, token.start, token.end, (i, i + 1), token, (i, i),
+                (i + 3, close), s.tokens[close].end, scopes,
+            )
+        )  # fmt: skip
+        self.levels.append(_Level(i + 3, close, scopes))
         return close + 1
 
     # -- blocks ----------------------------------------------------------------------------------------------------
