@@ -137,7 +137,7 @@ class _Expansion:
                 if has and getattr(source, role).casefold() != name.casefold():
                     raise self.error(
                         "CEP_DUPLICATE_COLUMN",
-                        f"The {role} is called {name}, as in the first source; in {source.name} that is another column.",
+                        f"The {role} is called {name}, as in the first source; in {source.name} it is another column.",
                         source.position,
                         f"give it another name: (SELECT * EXCEPT ({name}), {name} AS other FROM ...) AS {source.name}",
                     )
