@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from sparkcep.errors import PatternAnalysisError, PatternParseError, near_hint
-from sparkcep.pattern import Conjunction, Permutation, Quantified, variables, walk
+from sparkcep.pattern import Conjunction, Quantified, walk
 from sparkcep.query import (
     GROUP_ID,
     PREFIX,
@@ -26,6 +26,7 @@ from sparkcep.query import (
     unescape,
 )
 from sparkcep.settings import Settings
+from sparkcep.sql.block.combinations import check_combinations, check_immediately
 from sparkcep.sql.block.conditions import ConditionBinder, split_arguments
 from sparkcep.sql.block.items import Returns
 from sparkcep.sql.block.latest import LaterRun, with_later_runs
@@ -162,7 +163,7 @@ class BlockBinder:
         selection, components = by_step(strategy, components, self.pattern.pattern)
         bound = [c for r in where.conjuncts for c in self.bind_everywhere(r, conditions, later)]
         bound += [self.constraint(conditions, r) for r in where.constraints]
-        self.check_immediately()
+        check_immediately(self.pattern, self.error)
         bound += immediately(components)
         within = self.length(syntax.within)
         groups = self.groups()
@@ -215,11 +216,7 @@ class BlockBinder:
             start=self.form.keyword.start,
             remarks=self.remarks(where, returned),
         )
-        self.check_latest(query, where)
-        self.check_steps(query, strategy)
-        self.check_uncertainty(query)
-        self.check_censored(query)
-        self.check_timed_out(query)
+        check_combinations(query, syntax, where, strategy, self.error)
         query = query.partitioned()
         self.check_output(query)
         return query
@@ -620,156 +617,6 @@ class BlockBinder:
             binder = ConditionBinder(replace(self.scope, components=pattern.components), pattern)
             bound = [*bound, *binder.bind(conjunct)]
         return bound
-
-    def check_latest(self, query: PatternQuery, where: WhereSyntax) -> None:
-        """Refuse MATCHES LATEST where it is not said what the later run would have to fulfil.
-
-        Raises:
-            PatternAnalysisError: CEP_LATEST.
-        """
-        if self.syntax.latest < 0:
-            return
-        others = [
-            (query.selection is not Selection.NEXT, query.strategy),
-            (any(c.step is not None for c in query.components), "strategies of single components"),
-            (bool(where.constraints), "time and gap constraints; write conditions on times"),
-            (any(e.components for e in query.equivalences), "equivalences of single components; write conditions"),
-            (bool(query.trends), "aggregates over trends"),
-        ]
-        for found, what in others:
-            if found:
-                raise self.error(
-                    "CEP_LATEST", f"MATCHES LATEST cannot be combined with {what}.", self.syntax.latest,
-                    "without it, negations say the same: SEQ(A a, !A later, B b)",
-                )  # fmt: skip
-
-    def check_immediately(self) -> None:
-        """`!B b IMMEDIATELY` is about the event behind one that the match has taken, of which there is one only.
-
-        Raises:
-            PatternAnalysisError: CEP_UNSUPPORTED_PATTERN.
-        """
-        permuted = [n for n in walk(self.pattern.pattern) if isinstance(n, Permutation)]
-        for n, c in enumerate(self.pattern.components):
-            if not c.negated or c.step is None:
-                continue
-            around = c.key in self.pattern.repeated or any(c.key in variables(p) for p in permuted)
-            if around or len(self.pattern.negations[c.key]) > 1:
-                why = "stands in a group that repeats, in PERMUTE or in another negation"
-            elif all(b.negated for b in self.pattern.components[:n]):
-                why = "has no event before it"
-            else:
-                continue
-            raise self.error(
-                "CEP_UNSUPPORTED_PATTERN", f"!{c.variable} IMMEDIATELY {why}, so it is open behind which event no "
-                f"{c.variable} may come.", c.position, "SEQ(A a, !B b IMMEDIATELY, C c)",
-            )  # fmt: skip
-
-    def check_steps(self, query: PatternQuery, strategy: Selection) -> None:
-        """Refuse what is defined for one strategy where components have their own.
-
-        Raises:
-            PatternAnalysisError: CEP_UNSUPPORTED_SELECTION.
-        """
-        if query.selection is not Selection.BY_STEP:
-            return
-        conditions = strategy is Selection.STRICT and not query.partition_contiguity
-        others = [
-            (bool(query.trends), "aggregates over trends", "count matches: SELECT count(*) FROM (FROM ...)"),
-            (query.uncertainty is not None, "UNCERTAINTY", ""),
-            (query.non_answers is not None, "EXPLAIN NON ANSWERS", ""),
-            (query.timed_out, "WITH TIMED OUT", ""),
-            (query.collapsed, "COLLAPSED", ""),
-            (
-                conditions and any(not e.components for e in query.equivalences),
-                "an equivalence under STRICT CONTIGUITY", "partition by its columns: PARTITION BY x",
-            ),
-        ]  # fmt: skip
-        for found, what, hint in others:
-            if found:
-                own = next(c for c in query.components if c.step not in (None, strategy))
-                raise self.error(
-                    "CEP_UNSUPPORTED_SELECTION",
-                    f"Strategies of single components, as of {own.variable}, cannot be combined with {what}.",
-                    own.position,
-                    hint or "give the whole block one strategy, with EVENT SELECTION",
-                )
-
-    def check_uncertainty(self, query: PatternQuery) -> None:
-        """Refuse what has no meaning where the order of events is not known.
-
-        Raises:
-            PatternAnalysisError: CEP_UNCERTAINTY.
-        """
-        position = self.syntax.positions.get("CONFIDENCE", 0)
-        if query.uncertainty is None:
-            if query.confidence is not None:
-                raise self.error("CEP_UNCERTAINTY", "CONFIDENCE needs UNCERTAINTY.", position)
-            return
-        some = "which match is taken depends on all others of a world"
-        probable = "ORDER BY confidence DESC LIMIT k after the block takes the most probable matches"
-        refused = [
-            (query.selection is Selection.STRICT, "contiguity", "", None),
-            (query.between is not None, "BETWEEN", "", None),
-            (query.matches is not Matches.ALL, query.which, f": {some}", probable),
-        ]
-        for found, what, why, hint in refused:
-            if found:
-                sentence = f"UNCERTAINTY cannot be combined with {what}{why}."
-                raise self.error("CEP_UNCERTAINTY", sentence, query.uncertainty.position, hint)
-
-    def check_censored(self, query: PatternQuery) -> None:
-        """Refuse OMIT CENSORED MATCHES where the log's end decides nothing.
-
-        Raises:
-            PatternAnalysisError: CEP_CENSORED.
-        """
-        if not query.omit_censored:
-            return
-        others = [
-            (bool(query.trends), "aggregates over trends: their windows end where they end"),
-            (query.uncertainty is not None, "UNCERTAINTY: the log's last event has no certain time"),
-            (query.non_answers is not None, "EXPLAIN NON ANSWERS: its rows are not matches"),
-        ]
-        for found, what in others:
-            if found:
-                raise self.error(
-                    "CEP_CENSORED",
-                    f"OMIT CENSORED MATCHES cannot be combined with {what}.",
-                    query.censored_position,
-                    "leave OMIT CENSORED MATCHES out",
-                )
-
-    def check_timed_out(self, query: PatternQuery) -> None:
-        """Refuse WITH TIMED OUT where no run of a start event times out.
-
-        Raises:
-            PatternAnalysisError: CEP_TIMED_OUT.
-        """
-        if not query.timed_out:
-            return
-        others = [
-            (bool(query.trends), "aggregates over trends, which are of matches", ""),
-            (query.uncertainty is not None, "UNCERTAINTY: its matches have a confidence instead", ""),
-            (query.non_answers is not None, "EXPLAIN NON ANSWERS, which says why a partition has no match", ""),
-            (query.collapsed, "COLLAPSED: a row of it is many matches", "leave COLLAPSED out"),
-            (query.matches is Matches.FIRST, "MATCHES FIRST", "write MATCHES NON OVERLAPPING WITH TIMED OUT"),
-        ]
-        for found, what, hint in others:
-            if found:
-                raise self.error(
-                    "CEP_TIMED_OUT",
-                    f"WITH TIMED OUT cannot be combined with {what}.",
-                    query.timed_out_position,
-                    hint or "leave WITH TIMED OUT out",
-                )
-        if query.within is None:
-            raise self.error(
-                "CEP_TIMED_OUT",
-                "Without WITHIN no run times out.",
-                query.timed_out_position,
-                "add WITHIN: how long after its first event a match may end",
-            )
 
     def confidence(self) -> float | None:
         """The least confidence, from 0 to 1; percentages are converted.
