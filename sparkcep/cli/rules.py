@@ -1,4 +1,5 @@
-"""``sparkcep rules check``: the rules of a folder read and bound without Spark, for the CI of those who write them."""
+"""``sparkcep rules check``: the rules of a folder read and bound without Spark, for the CI of those who write them; and
+``sparkcep rules test``."""
 
 from __future__ import annotations
 
@@ -11,12 +12,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sparkcep.cli.options import NO_DATA, Connection, session_at, with_connection
+
 if TYPE_CHECKING:
     from sparkcep.errors import SparkCepError
     from sparkcep.sql.rule_sets.rule import Rule
 
 #: A column as CREATE TABLE has it: a name, and its type if that is said.
 _COLUMN = re.compile(r"\s*(`[^`]+`|[^\W\d]\w*)(?:\s*:?\s*(.+?))?\s*", re.DOTALL)
+_COLUMN_NAME = re.compile(r"`[^`]+`|[^\W\d]\w*")
 #: The names of a log's roles where nothing is said of its columns: rules are parsed, not bound.
 _ANY = "time"
 
@@ -31,7 +35,7 @@ def rules_group() -> None:
 @click.option(
     "--columns", metavar="COLUMNS", help='Of the log: "user, time, action", or with types: "user STRING, ...".'
 )
-@click.option("--event-type", metavar="COLUMN", help="The column that types in PATTERN are values of.")
+@click.option("--event-type", metavar="EXPRESSION", help="What types in PATTERN are values of.")
 def check_command(folder: Path, columns: str | None, event_type: str | None) -> int:
     """Read every rule of a folder, and check it against the log's columns if you give them.
 
@@ -48,6 +52,46 @@ def check_command(folder: Path, columns: str | None, event_type: str | None) -> 
     return 1 if found else 0
 
 
+@rules_group.command("test")
+@click.argument("folder", type=Path)
+@click.option("--case", metavar="COLUMN", default="", help="What partitions the log; a test's events, without it.")
+@click.option("--time", metavar="COLUMN", default="time", show_default=True, help="What orders the log.")
+@click.option("--event-type", metavar="EXPRESSION", default="", help="What types in PATTERN are values of.")
+@click.option("--columns", metavar="COLUMNS", help='Of the log, with types: "user STRING, time TIMESTAMP, ...".')
+@click.option("--junit", metavar="FILE", type=Path, help="Write the result as JUnit's XML.")
+@with_connection
+def test_command(
+    folder: Path, case: str, time: str, event_type: str, columns: str | None, junit: Path | None,
+    connection: Connection,
+) -> int:  # fmt: skip
+    """Run rules over the events of their tests, which stand beside them: NAME.test.json.
+
+    A test has events of the log and the matches that its rule must find in them, no more and no fewer. The exit code
+    is 1 where one fails.
+    """
+    from sparkcep.cli import rule_tests
+    from sparkcep.sql.rule_sets.files import folder_rules
+
+    rules = folder_rules(folder)
+    tests = rule_tests.read_tests(rules)
+    shape = rule_tests.LogShape(case, time, event_type, None if columns is None else read_columns(columns))
+    found: list[str] = []
+    if tests:
+        with session_at(None, connection, NO_DATA) as spark:
+            found = rule_tests.run_tests(spark, rules, tests, shape)
+    for test, wrong in zip(tests, found, strict=True):
+        if wrong:
+            print(f"{test.rule}, {test.name}: {wrong}", file=sys.stderr)
+    if junit is not None:
+        junit.write_bytes(rule_tests.junit(tests, found))
+    failed, without = sum(map(bool, found)), len(rules) - len({test.rule for test in tests})
+    print(
+        f"{len(tests)} {'test' if len(tests) == 1 else 'tests'}: {len(tests) - failed} passed, {failed} failed; "
+        f"{without} {'rule has' if without == 1 else 'rules have'} no test"
+    )
+    return 1 if failed else 0
+
+
 def check(
     folder: Path, columns: Sequence[tuple[str, str]] | None, event_type: str | None
 ) -> tuple[list[Rule], list[tuple[Rule, SparkCepError]]]:
@@ -55,7 +99,7 @@ def check(
 
     Args:
         columns: names and Spark types of the log's columns, a type empty where it is not known; None: rules are parsed
-            alone. event_type: the column of types.
+            alone. event_type: the column of types, or an expression.
 
     Raises:
         SparkCepError: CEP_RULES; CEP_UNRESOLVED_COLUMN, the event type is none of the columns.
@@ -71,15 +115,19 @@ def check(
     found: list[tuple[Rule, SparkCepError]] = []
     names: dict[str, str] = {}
     types = dict(columns or ())
-    if columns and event_type is not None and event_type.casefold() not in {name.casefold() for name in types}:
+    expression = "" if event_type is None or _COLUMN_NAME.fullmatch(event_type) else event_type
+    known = {name.casefold() for name in types}
+    if columns and event_type is not None and not expression and event_type.strip("`").casefold() not in known:
         hint = near_hint(event_type, types, f"--columns are {', '.join(types)}")
         raise SparkCepError("CEP_UNRESOLVED_COLUMN", f"The log has no column {event_type}.", hint=hint)
-    own = replace(settings.read(lambda key, default: default), log_event=event_type or "")
+    event = "" if expression else (event_type or "").strip("`")
+    own = replace(settings.read(lambda key, default: default), log_event=event)
     # Whatever orders the log: a rule cannot say it.
     time = next(
         (name for name, type_ in types.items() if type_.lower().startswith("timestamp")), next(iter(types), _ANY)
     )
-    keys = LogKeys((), (SortKey(quote(time)),))
+    names_in = frozenset(name for name in known if name in expression.casefold())
+    keys = LogKeys((), (SortKey(quote(time)),), expression, names_in)
     for rule in rules:
         try:
             if rule.name in names:

@@ -54,6 +54,7 @@ WITH_SPARK: list[tuple[list[str], str, str]] = [
     (["explain", "-e", PATTERN], "", "== Pattern Plan =="),
     (["compile", "-e", PATTERN], "", "pattern_1(TABLE("),
     (["sql", "-e", f"CREATE TABLE log USING parquet AS {LOG}"], "", ""),
+    (["rules", "test", "rules", "--event-type", "e"], "", "1 test: 1 passed, 0 failed; 0 rules have no test"),
     (["table", "create", "kept", *BY_PATH, PATTERN.replace(f"({LOG})", "log")], "", "| kept | created |"),
     (["table", "refresh", "kept", *BY_PATH], "", "| kept | unchanged | no file of the source is new |"),
     (["table", "show", *BY_PATH], "", "| kept | 0       | 1    |"),
@@ -140,6 +141,8 @@ def test_with_spark(python: str, tmp_path: Path) -> None:
     (tmp_path / "seen.csv").write_text("case,time,event\n" + "1,1,A\n1,2,B\n" * 3)
     (tmp_path / "rules").mkdir()
     (tmp_path / "rules" / "b_after_a.sql").write_text("PATTERN SEQ(A a, B b)")
+    test = {"events": [{"time": n, "e": e} for n, e in enumerate("AB")], "matches": [{"start_time": 0, "end_time": 1}]}
+    (tmp_path / "rules" / "b_after_a.test.json").write_text(json.dumps(test))
     steps = json.dumps([(argv, typed) for argv, typed, _ in WITH_SPARK])
     run([python, "-c", RUNNER], tmp_path, steps)
     found: Mapping[str, Any] = json.loads((tmp_path / "done.json").read_text())

@@ -12,7 +12,7 @@ from sparkcep.query import Matches, Selection, TestedAt
 from .notation import tree
 from .reference_runs import Path, ReferenceCondition, reference_runs
 
-STRICT, NEXT, ANY = Selection
+STRICT, NEXT, ANY = Selection.STRICT, Selection.NEXT, Selection.ANY
 ALL, NON_OVERLAPPING, FIRST = Matches
 TAKE, LEAVE = TestedAt.TAKE, TestedAt.LEAVE
 
