@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sparkcep.pattern import Concatenation, Negation, Pattern, Variable
+from sparkcep.pattern import Concatenation, Negation, Pattern, Variable, mandatory
 from sparkcep.query import POSITION, Component, Condition, Navigation, RowExpression, Scalar, Selection
 
 #: Strategies of one component, by the words behind it.
@@ -50,4 +50,38 @@ def immediately(components: Sequence[Component]) -> list[Condition]:
             out.append(Condition(scalar, (c.key,), awaited=(before,), source=source))
         else:  # The first event of a match has none before it.
             out.append(Condition(scalar, (c.key,), after=taken, source=source))
+    return out
+
+
+def not_the_next(
+    components: Sequence[Component], pattern: Pattern, named: frozenset[str]
+) -> list[Condition] | Component:
+    """`!B n IMMEDIATELY` in front of a component that takes a B itself: that is not the very next event either.
+
+    Args:
+        named: keys of components that conditions name.
+
+    Returns:
+        Conditions; or the negated component, of which the next event may be one and may be none.
+    """
+    position = RowExpression((POSITION,))
+    out = []
+    always = mandatory(pattern)
+    for n, c in enumerate(components):
+        if not c.negated or c.step is not Selection.STRICT:
+            continue
+        before = tuple(b.key for b in components[:n] if not b.negated)
+        for y in components[n + 1 :]:
+            if y.negated:
+                continue
+            alike = not c.types or not y.types or set(c.types) & set(y.types)
+            if alike and (c.key in named or (c.types and not set(c.types) >= set(y.types or ("",)))):
+                return c
+            if alike:
+                own = Navigation(position, (y.key,), False, 0, 0, True, c.position)
+                last = Navigation(position, before, False, 0, 0, True, c.position)
+                scalar = Scalar(("coalesce(", own, " > ", last, " + 1, true)"), c.position)
+                out.append(Condition(scalar, (y.key,), first_only=True, source=f"!{c.variable} IMMEDIATELY"))
+            if y.key in always:
+                break
     return out

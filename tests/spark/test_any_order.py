@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 import pytest
 from pyspark.sql import SparkSession
 
 pytestmark = [pytest.mark.full]
+
+#: Time, type, and column v.
+Event: TypeAlias = tuple[int, str, int]
+Fits: TypeAlias = Callable[[list[Event]], bool]
 
 #: PERMUTE; its orders one by one. Their answers are put together: a component that is missing is NULL.
 ORDERS = (
@@ -52,14 +58,66 @@ LONG_FORMS = (
     ("SEQ(A a, B b SKIP TILL NEXT MATCH, C c) EVENT SELECTION STRICT CONTIGUITY",
      "SEQ(A a, B b, C c IMMEDIATELY)", SINGLE),
     ("SEQ(A a, B b, !X x IMMEDIATELY, C c)", "SEQ(A a, B b, !X x, C c) WHERE x.t = b.t + 6", SINGLE),
-    ("SEQ(A a, B b, C c) MATCHES LATEST", "SEQ(A a, !A o, B b, !SEQ(A p, B q), C c)", SINGLE),
+    ("SEQ(A a, B b, C c) MATCHES LATEST", "SEQ(A a, !A o, B b, !SEQ(A p, !A r, B q), C c)", SINGLE),
     ("SEQ(A a, B b, C c) WHERE a.v < b.v AND b.v < 5 AND c.v > a.v MATCHES LATEST",
-     "SEQ(A a, !A o, B b, !SEQ(A p, B q), C c) WHERE a.v < b.v AND b.v < 5 AND c.v > a.v AND p.v < q.v AND q.v < 5",
+     "SEQ(A a, !A o, B b, !SEQ(A p, !A r, B q), C c) "
+     "WHERE a.v < b.v AND b.v < 5 AND c.v > a.v AND p.v < q.v AND q.v < 5",
      SINGLE),
     ("SEQ(A a, B b, C c) WHERE (time, within, 12, consecutive)",
      "SEQ(A a, B b, C c) WHERE b.t <= a.t + 12 AND c.t <= b.t + 12", SINGLE),
     ("SEQ(A a, B b, C c) MATCHES SKIP PAST LAST EVENT", "SEQ(A a, B b, C c) MATCHES NON OVERLAPPING", SINGLE),
 )  # fmt: skip
+
+
+def open_sequences(steps: str, fits: Fits, log: Sequence[Event], until: str = "") -> list[tuple[int, ...]]:
+    """EQL's machine: of each step one open sequence, which a newer one replaces."""
+    waiting: list[list[Event] | None] = [[], *[None] * (len(steps) - 1)]
+    found = []
+    for event in log:
+        before = list(waiting)
+        for n in reversed(range(len(steps))):
+            run = before[n]
+            if run is None:
+                continue
+            longer = [*run, event]
+            if event[1] == steps[n] and fits(longer):
+                waiting[n] = [] if n == 0 else None if waiting[n] is run else waiting[n]
+                if n + 1 < len(steps):
+                    waiting[n + 1] = longer
+                else:
+                    found.append(tuple(t for t, _, _ in longer))
+            elif n and event[1] == until:
+                waiting[n] = None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("steps", "fits", "text"),
+    [
+        ("AC", lambda run: True, "SEQ(A a, C c) MATCHES LATEST RETURN k, a.t AS x, c.t AS y"),
+        ("AA", lambda run: True, "SEQ(A a, A c) MATCHES LATEST RETURN k, a.t AS x, c.t AS y"),
+        ("AC", lambda run: len(run) < 2 or run[0][2] <= run[1][2],
+         "SEQ(A a, C c) WHERE a.v <= c.v MATCHES LATEST RETURN k, a.t AS x, c.t AS y"),
+        ("ABC", lambda run: True, "SEQ(A a, B b, C c) MATCHES LATEST RETURN k, a.t AS x, b.t AS y, c.t AS z"),
+        ("ABC", lambda run: len(run) != 2 or run[0][2] <= run[1][2],
+         "SEQ(A a, B b, C c) WHERE a.v <= b.v MATCHES LATEST RETURN k, a.t AS x, b.t AS y, c.t AS z"),
+        ("ABC", lambda run: run[0][2] < 4 and (len(run) < 3 or run[0][2] != run[2][2]),
+         "SEQ(A a, B b, C c) WHERE a.v < 4 AND a.v <> c.v UNTIL X x MATCHES LATEST "
+         "RETURN k, a.t AS x, b.t AS y, c.t AS z"),
+    ],
+)  # fmt: skip
+def test_latest_keeps_one_open_sequence(spark: SparkSession, steps: str, fits: Fits, text: str) -> None:
+    rng = random.Random(7)
+    logs = [[(t, rng.choice("AABBCX"), rng.randrange(6)) for t in range(12)] for _ in range(150)]
+    rows = [(k, *event) for k, log in enumerate(logs) for event in log]
+    spark.createDataFrame(rows, "k int, t int, e string, v int").createOrReplaceTempView("latest_log")
+    got = sorted(
+        tuple(row)
+        for row in spark.sql(f"FROM latest_log PARTITION BY k ORDER BY t EVENT TYPE e PATTERN {text}").collect()
+    )
+    until = "X" if "UNTIL" in text else ""
+    assert got == sorted((k, *found) for k, log in enumerate(logs) for found in open_sequences(steps, fits, log, until))
+    assert got
 
 
 @pytest.fixture(scope="module")

@@ -164,6 +164,11 @@ class _Reader:
             self.check_column(name, source, token.start)
             return name, "", frozenset()
         text = self.rewriter.render(token.start, self.s.tokens[high - 1].end)
+        if any(self.s.word(i) == "OVER" for i in range(low, high)):
+            raise self.error(
+                "CEP_TABLE_FUNCTION_ARGUMENT", "The event type is that of one row; a window looks at others.",
+                token.start, "compute it before: TABLE(SELECT *, ... OVER (...) AS type FROM log)",
+            )  # fmt: skip
         try:
             self.analyzer.asked([text], source)
         except AnalysisException as error:

@@ -11,6 +11,7 @@ from sparkcep.pattern import Conjunction, Quantified, walk
 from sparkcep.query import (
     GROUP_ID,
     PREFIX,
+    Component,
     Condition,
     KeyExpression,
     Matches,
@@ -46,7 +47,7 @@ from sparkcep.sql.lexicon import Token
 from sparkcep.sql.permutations import check_permutations
 from sparkcep.sql.rule_sets.keys import LogKeys
 from sparkcep.sql.statement import PatternOccurrence, Statement
-from sparkcep.sql.strategies import by_step, immediately
+from sparkcep.sql.strategies import by_step, immediately, not_the_next
 from sparkcep.sql.token_text import Range
 
 #: Spark's name of the type of an expression over the input.
@@ -164,7 +165,7 @@ class BlockBinder:
         bound = [c for r in where.conjuncts for c in self.bind_everywhere(r, conditions, later)]
         bound += [self.constraint(conditions, r) for r in where.constraints]
         check_immediately(self.pattern, self.error)
-        bound += immediately(components)
+        bound += self.not_the_next(components, bound) + immediately(components)
         within = self.length(syntax.within)
         groups = self.groups()
         self.check_within(source)
@@ -339,6 +340,22 @@ class BlockBinder:
         if named:
             return Matches("MATCHES " + named)
         return Matches.FIRST if self.pattern.siesta and not returned.trends else Matches.ALL
+
+    def not_the_next(self, components: Sequence[Component], bound: Sequence[Condition]) -> list[Condition]:
+        """What `!B n IMMEDIATELY` says of the component behind it.
+
+        Raises:
+            PatternAnalysisError: CEP_UNSUPPORTED_PATTERN.
+        """
+        named = frozenset(key for c in bound for key in c.decided_by)
+        found = not_the_next(components, self.pattern.pattern, named)
+        if isinstance(found, list):
+            return found
+        raise self.error(
+            "CEP_UNSUPPORTED_PATTERN",
+            f"The event behind !{found.variable} IMMEDIATELY may be a {found.variable}, and may be none.",
+            found.position, "name other event types behind it, or leave out the conditions on it",
+        )  # fmt: skip
 
     def skip(self) -> Skip:
         """Where the search goes on behind a match.
@@ -598,13 +615,11 @@ class BlockBinder:
         if self.syntax.latest < 0:
             return []
         found = with_later_runs(self.pattern, self.syntax.latest)
-        if found is None:
+        if isinstance(found, str):
             raise self.error(
-                "CEP_UNSUPPORTED_PATTERN",
-                "MATCHES LATEST needs a sequence of single events, with or without negations between them.",
-                self.syntax.latest,
+                "CEP_UNSUPPORTED_PATTERN", f"MATCHES LATEST needs {found}.", self.syntax.latest,
                 "write out what must not come: SEQ(A a, !A later, B+ b[])",
-            )
+            )  # fmt: skip
         self.pattern, runs = found
         return runs
 

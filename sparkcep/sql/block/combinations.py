@@ -65,11 +65,11 @@ def _latest(query: PatternQuery, constraints: bool, position: int, error: Refuse
     if position < 0:
         return
     others = [
-        (query.selection is not Selection.NEXT, query.strategy),
         (any(c.step is not None for c in query.components), "strategies of single components"),
         (constraints, "time and gap constraints; write conditions on times"),
         (any(e.components for e in query.equivalences), "equivalences of single components; write conditions"),
         (bool(query.trends), "aggregates over trends"),
+        (query.selection is not Selection.NEXT, query.strategy),
     ]
     for found, what in others:
         if found:

@@ -1,7 +1,9 @@
-"""MATCHES LATEST: of the runs that wait for the same event, only the one that got there last goes on.
+"""MATCHES LATEST: of the runs that wait for the same event, only the one that got there last goes on, as in EQL.
 
-That is what EQL does. `SEQ(A a, C c) MATCHES LATEST` is `SEQ(A a, !A o, C c)`, and three steps are
-`SEQ(A a, !A o, B b, !SEQ(A p, B q), C c)`: before each event, no further run comes as far as the match has come.
+`SEQ(A a, C c) MATCHES LATEST` is `SEQ(A a, !A o, C c)`, and three steps are `SEQ(A a, !A o, B b, !SEQ(A p, !A r, B q),
+C c)`: before each event, no further run comes as far as the match has come, which no later one has ended on its way.
+With four steps a run that comes as far may have begun before the match came there, which no negation between two events
+says; and where an event fits two steps, it may have begun with an event of the match.
 """
 
 from __future__ import annotations
@@ -10,8 +12,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from sparkcep.pattern import Concatenation, Negation, Pattern, Variable, renamed, variables
-from sparkcep.query import Aggregate, Condition, Navigation
+from sparkcep.query import Aggregate, Component, Condition, Navigation
 from sparkcep.sql.block.pattern import BlockPattern
+
+_MOST = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,32 +43,55 @@ def _named(condition: Condition) -> Iterator[str]:
             yield from slot.variables or ()
 
 
-def with_later_runs(pattern: BlockPattern, position: int) -> tuple[BlockPattern, list[LaterRun]] | None:
-    """A sequence with the negations that LATEST stands for; None: it is no sequence of single events, with negations
-    between them. ``position``: where MATCHES LATEST stands in the statement."""
-    items = pattern.pattern.items if isinstance(pattern.pattern, Concatenation) else ()
-    single = [isinstance(i, Variable) for i in items]
-    if not all(isinstance(i, (Variable, Negation)) for i in items) or sum(single) < 2 or not single[0]:
-        return None
+def with_later_runs(pattern: BlockPattern, position: int) -> tuple[BlockPattern, list[LaterRun]] | str:
+    """A sequence with the negations that LATEST stands for; or what it would have to be.
+
+    Args:
+        position: where MATCHES LATEST stands in the statement.
+    """
+    items = tuple(_flat(pattern.pattern))
+    steps = [i.name for i in items if isinstance(i, Variable)]
+    if not all(isinstance(i, (Variable, Negation)) for i in items) or len(steps) < 2 or items[0] != Variable(steps[0]):
+        return "a sequence of single events, with or without negations between them"
+    if len(steps) > _MOST:
+        return f"a sequence of {_MOST} events at most"
     components = {c.key: c for c in pattern.components}
+    if len(steps) > 2 and not _apart([components[key] for key in steps]):
+        return "different event types for the three steps of a sequence"
     negations = dict(pattern.negations)
-    out: list[Pattern] = list(items[:1])
-    begun = 1
+    out: list[Pattern] = [items[0]]
     runs: list[LaterRun] = []
-    for n, item in enumerate(items[1:], 1):
+    begun = 1
+    for item in items[1:]:
         if isinstance(item, Variable):
             around = position + len(runs)
-            beginning = Concatenation(items[:begun])
+            beginning = Concatenation(tuple(out[:begun]))
             copies = {key: _fresh(key, components) for key in variables(beginning)}
             for key, copy in copies.items():
                 components[copy] = replace(components[key], key=copy, variable=copy, negated=True)
                 negations[copy] = (around, *negations.get(key, ()))
-            out.append(Negation(renamed(beginning if begun > 1 else items[0], copies), around))
-            runs.append(LaterRun(copies))
-            begun = n + 1
+            out.append(Negation(renamed(beginning if begun > 1 else out[0], copies), around))
+            within = [LaterRun({key: copies[own] for key, own in run.copies.items()}) for run in runs]
+            users = {key: copy for key, copy in copies.items() if all(key not in r.copies.values() for r in runs)}
+            runs += [LaterRun(users), *within]
         out.append(item)
+        begun = len(out) if isinstance(item, Variable) else begun
     whole = Concatenation(tuple(out))
     return replace(pattern, pattern=whole, components=tuple(components.values()), negations=negations), runs
+
+
+def _flat(node: Pattern) -> Iterator[Pattern]:
+    if isinstance(node, Concatenation):
+        for item in node.items:
+            yield from _flat(item)
+    else:
+        yield node
+
+
+def _apart(components: list[Component]) -> bool:
+    """Whether no event fits two of them, by its type alone."""
+    types = [set(c.types) for c in components]
+    return all(types) and len(set.union(*types)) == sum(map(len, types))
 
 
 def _fresh(key: str, taken: Mapping[str, object]) -> str:

@@ -231,7 +231,7 @@ class BlockParser:
         if word == "WITHIN":
             return None if s.word(i + 1) == "GROUP" and s.operator(i + 2) == "(" else "WITHIN"
         if word == "UNTIL":
-            return word if s.operator(i - 1) == ")" or self.is_no_name(i, depth) else None
+            return word if self.is_until(i, depth) else None
         if word == "MATCHES":
             return (
                 word
@@ -247,6 +247,15 @@ class BlockParser:
             behind = s.operator(i + 1) in ("", "(", "-", "!")
             return word if behind and not first and i > self.start else None
         return word if word in ("WHERE", "BETWEEN", "UNCERTAINTY", "CONFIDENCE") else None
+
+    def is_until(self, i: int, depth: int) -> bool:
+        """Whether the clause UNTIL begins here, and no name stands here: a type follows, or several in parentheses."""
+        before, behind = self.s.tokens[i - 1], self.s.tokens[i + 1] if i + 1 < self.end else None
+        if behind is None or (behind.kind not in ("word", "quoted", "string") and behind.upper not in ("(", "!", "~")):
+            return False
+        if self.current == "" and before.kind != "op" and (i - 1 == self.start or self.wants_operand(i - 1)):
+            return False
+        return before.upper == ")" or behind.upper == "(" or self.is_no_name(i, depth)
 
     def is_no_name(self, i: int, depth: int) -> bool:
         """Whether a MATCHES cannot be a name where it stands, so that it is the word behind it that is wrong."""
@@ -441,7 +450,9 @@ class BlockParser:
         found = next((mode for mode in modes if self.accept(*mode.split())), None)
         if found is None:
             near = near_name(self.s.word(self.at), modes) if self.at < self.end else None
-            hint = f"did you mean {near}?" if near else "write MATCHES ALL, MATCHES NON OVERLAPPING or MATCHES FIRST"
+            hint = (
+                f"did you mean {near}?" if near else "MATCHES ALL, NON OVERLAPPING, FIRST, LATEST, SKIP TO NEXT EVENT"
+            )
             raise self.error("MATCHES is followed by ALL, NON OVERLAPPING, FIRST, LATEST or SKIP.", hint=hint)
         self.out.matches = found
         if self.words(self.at, "SKIP"):
@@ -470,10 +481,12 @@ class BlockParser:
         if self.accept("NEXT", "EVENT"):
             self.out.skip = SkipMode.TO_NEXT_ROW
             return
-        self.out.skip = SkipMode.TO_FIRST if self.accept("FIRST") else SkipMode.TO_LAST
-        self.accept("LAST")
-        named = self.at < self.end and self.s.tokens[self.at].kind in ("word", "quoted")
-        if not named or self.section(self.at) is not None:
+        self.out.skip = SkipMode.TO_FIRST if self.s.word(self.at) == "FIRST" else SkipMode.TO_LAST
+        if self.s.word(self.at) in ("FIRST", "LAST") and self.is_name(self.at + 1):
+            self.at += 1
+        elif self.out.skip is SkipMode.TO_FIRST:  # a variable of that name
+            self.out.skip = SkipMode.TO_LAST
+        if not self.is_name(self.at):
             raise self.error("A pattern variable is expected here.", hint=hint)
         self.out.skip_target = self.s.tokens[self.at]
         self.at += 1
@@ -481,6 +494,11 @@ class BlockParser:
             if not self.accept("PAST", "LAST", "EVENT"):
                 raise self.error("OR is followed by PAST LAST EVENT.", hint=hint)
             self.out.skip_or_past = True
+
+    def is_name(self, i: int) -> bool:
+        """Whether a name stands at a token, which begins nothing else."""
+        named = i < self.end and self.s.tokens[i].kind in ("word", "quoted")
+        return named and self.s.word(i) != "OR" and self.section(i) is None
 
     def read_return_all(self) -> None:
         """RETURN-ALL true | false: SIESTA's words for NON OVERLAPPING and FIRST."""

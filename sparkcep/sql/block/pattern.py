@@ -17,6 +17,7 @@ from sparkcep.pattern import (
     Variable,
     children,
     renamed,
+    walk,
 )
 from sparkcep.query import Component, Selection
 from sparkcep.sql.block.foreign_words import STRATEGIES
@@ -213,8 +214,13 @@ class _Parser:
                 "Two quantifiers follow each other.", "put the quantified pattern in parentheses", position=behind
             )
         bounds = bounds or second
-        self.step(item, self.leaves[first:], negated)
-        item = self.until(item, bounds, negated)
+        leaves = self.leaves[first:]
+        given = self.step(item, leaves, negated)
+        ended = self.until(item, bounds, negated)
+        if ended is not item and not given:
+            self.step(item, leaves, negated)
+        self.refuse_more(ended is not item)
+        item = ended
         if bounds is not None:
             item = Quantified(item, *bounds)
         return Negation(item, start) if negated else item
@@ -245,8 +251,20 @@ class _Parser:
             leaf.negated = True
         return Negation(item, start)
 
-    def step(self, item: Pattern, leaves: list[_Leaf], negated: bool) -> None:
-        """The strategy behind a component, or behind a group for those of its components that have none."""
+    def refuse_more(self, ended: bool) -> None:
+        """Words of strategies and UNTIL that cannot stand here; read as event types, they would find nothing."""
+        word = self.word()
+        if words := self.strategy():
+            raise self.error(f"{words} is the second strategy of this component.", "leave one of them out")
+        if word == "SKIP" and self.word(1) == "TILL":
+            raise self.error("SKIP TILL is followed by NEXT MATCH or ANY MATCH.", "SEQ(A a, B b SKIP TILL ANY MATCH)")
+        if word == "UNTIL":
+            hint = "one UNTIL may name several types: UNTIL ((C | D) c)" if ended else "B+ b[] UNTIL (C c)"
+            raise self.error("UNTIL stands once behind a component, with parentheses.", hint)
+
+    def step(self, item: Pattern, leaves: list[_Leaf], negated: bool) -> bool:
+        """The strategy behind a component, or behind a group for those of its components that have none; whether there
+        is one."""
         words = self.strategy()
         if words and words not in STEPS:
             raise self.error(
@@ -266,6 +284,7 @@ class _Parser:
             if leaf.step is None and not leaf.negated:
                 leaf.step = step
             leaf.negated |= negated
+        return bool(words)
 
     def strategy(self) -> str:
         """The words of a strategy that begin here; empty where they do not."""
@@ -570,7 +589,10 @@ def parse_block_pattern(
         ends = parser.stop(position)
         if parser.at < len(parser.symbols):
             raise parser.unexpected()
+        last = next((n for n in reversed(list(walk(root))) if isinstance(n, Variable)), None)
         try:
+            if last is not None and parser.leaves[int(last.name)].negated and parser.leaves[int(last.name)].step:
+                raise NotSayable("ends in a negation with IMMEDIATELY")
             root = until(root, ends)
         except NotSayable as kind:
             raise parser.error(

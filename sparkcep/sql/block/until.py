@@ -50,6 +50,8 @@ def _between(node: Pattern, negation: Negation, first: bool) -> Pattern:
 def _ends_in_negation(node: Pattern) -> bool:
     if isinstance(node, Concatenation):
         return _ends_in_negation(node.items[-1])
-    if isinstance(node, Alternation) and any(map(_ends_in_negation, node.items)):
+    if isinstance(node, (Alternation, Permutation)) and any(map(_ends_in_negation, node.items)):
         raise NotSayable("ends in alternatives with a negation behind them")
+    if isinstance(node, Quantified) and _ends_in_negation(node.item):
+        raise NotSayable("ends in a negation that may be left out or repeated")
     return isinstance(node, Negation)

@@ -211,6 +211,11 @@ class _Parser:
         """The strategy behind a variable, or behind a group for those of its variables that have none."""
         words = [s.text.upper() if s.kind == "word" else "" for s in self.symbols[self.at : self.at + 4]]
         found = next((w for w in STEPS if words[: w.count(" ") + 1] == w.split()), "")
+        if self.skips and not found and words[:2] in (["SKIP", "TILL"], ["STRICT", "CONTIGUITY"]):
+            raise self.error(
+                f"{words[0]} {words[1]} is no strategy of a variable.",
+                "IMMEDIATELY, SKIP TILL NEXT MATCH and SKIP TILL ANY MATCH are",
+            )
         if not found or (found == "IMMEDIATELY" and not self.skips):
             return
         if not self.skips:
@@ -222,8 +227,12 @@ class _Parser:
         if self.negated:
             raise self.error(f"{found} says how a match comes to its rows, and what is negated has none.")
         for name in variables(item):
-            self.steps.setdefault(name, STEPS[found])
+            if self.steps.setdefault(name, STEPS[found]) is not STEPS[found] and isinstance(item, Variable):
+                raise self.error(f"{name} has two strategies.", "a variable has one strategy wherever it stands")
         self.at += found.count(" ") + 1
+        words = [s.text.upper() if s.kind == "word" else "" for s in self.symbols[self.at : self.at + 2]]
+        if words[:1] == ["IMMEDIATELY"] or words == ["SKIP", "TILL"]:
+            raise self.error(f"{words[0]} begins the second strategy of this variable.", "leave one of them out")
 
     def unusable(self) -> PatternParseError:
         """The sign that stands here is none of a row pattern, or not here; the caller raises it."""

@@ -25,10 +25,17 @@ def regexes(s: Statement) -> tuple[tuple[str, int], ...]:
         at = i + 1
         if s.word(i) in _FUNCTIONS and at in s.pairs:
             arguments = s.between_commas(at + 1, s.pairs[at], s.pairs)
-            at = arguments[1][0] if len(arguments) > 1 and arguments[1][1] - arguments[1][0] == 1 else -1
+            if len(arguments) > 1:
+                at = arguments[1][0] if arguments[1][1] - arguments[1][0] == 1 else -1
+            elif s.word(i) not in _OPERATORS:
+                continue
         elif s.word(i) not in _OPERATORS:
             continue
-        if 0 <= at < len(s.tokens) and s.tokens[at].kind == "string":
+        if s.pairs.get(at) == at + 2:  # RLIKE ('[')
+            at += 1
+        # `'[' || a.x` and `'[' 'a'` go on.
+        goes_on = s.operator(at + 1) == "||" or (at + 1 < len(s.tokens) and s.tokens[at + 1].kind == "string")
+        if 0 <= at < len(s.tokens) and s.tokens[at].kind == "string" and not goes_on:
             token = s.tokens[at]
             out.append((s.text[token.start : token.end], token.start))
     return tuple(out)
