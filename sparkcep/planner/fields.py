@@ -18,8 +18,7 @@ _NAME = re.compile(r"`([^`]+)`|(\w+)")
 
 @dataclass(slots=True)
 class Fields:
-    """Registry of row expressions: text -> number. A column of the input, or a field within one, has one number
-    whatever its spelling.
+    """Registry of row expressions: text -> number. A plain column of the input is one field whatever its spelling.
 
     The first ``sort_fields`` are the sort key: ORDER BY keys and tie-breaking columns. ``pairs``: calls over two rows
     whose columns texts name. ``types``: of fields that are no columns, as far as they are known.
@@ -47,7 +46,8 @@ class Fields:
 
     def add(self, text: str, type_: str = "") -> int:
         """Number of the field that holds an expression. ``type_``: Spark's type of it, so that nobody has to ask."""
-        text = self.spelled(text)
+        column = self.column_of(text)
+        text = quote(column) if column is not None else text
         if text not in self.texts:
             self.texts.append(text)
         number = self.texts.index(text)

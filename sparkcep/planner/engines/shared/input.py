@@ -72,7 +72,7 @@ class SharedInput:
 
     def column(self, text: str) -> int:
         """The batch's column that holds a row expression."""
-        return number(self.columns, self.fields.add(text))
+        return number(self.columns, self.fields.add(self.fields.spelled(text)))
 
     def test(self, query: PatternQuery, key: str, conditions: Sequence[RowCondition]) -> ComponentTest:
         """What a component demands of one event."""
