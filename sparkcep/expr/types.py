@@ -106,7 +106,7 @@ def parse_type(text: str) -> Type:
     return Type("other", name=text)
 
 
-def field_type(text: str, path: Sequence[str]) -> str | None:
+def field_type(text: str, path: Sequence[str], case_sensitive: bool = False) -> str | None:
     """The type of a field within structs, in Spark's notation; None where there is not exactly one of that name.
 
     >>> field_type("struct<pid:int,parent:struct<pid:bigint>>", ["parent", "PID"])
@@ -114,7 +114,8 @@ def field_type(text: str, path: Sequence[str]) -> str | None:
     """
     for name in path:
         parts = [_FIELD.fullmatch(part) for part in _split(text[7:-1])] if text.startswith("struct<") else []
-        found = [f[2] for f in parts if f is not None and f[1].casefold() == name.casefold()]
+        alike = (f for f in parts if f is not None and (f[1] == name or not case_sensitive))
+        found = [f[2] for f in alike if f[1].casefold() == name.casefold()]
         if len(found) != 1:
             return None
         text = found[0]

@@ -45,7 +45,7 @@ def comparison(text: str, fields: Fields, column_types: Mapping[str, str]) -> Co
     column = fields.column_of(quote(path[0]))
     if column is None:
         return None
-    type_ = field_type(column_types[column], path[1:])
+    type_ = field_type(column_types[column], path[1:], fields.case_sensitive)
     if type_ is None:
         return None
     kind = parse_type(type_)
