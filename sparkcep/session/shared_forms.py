@@ -102,7 +102,7 @@ def gives_many(plan: AnyPlan) -> bool:
     query = plan.query
     if query.trends:
         return False
-    every = query.selection is Selection.ANY and query.matches is Matches.ALL
+    every = query.selection in (Selection.ANY, Selection.BY_STEP) and query.matches is Matches.ALL
     aggregates = isinstance(plan.output, MeasureSql) and plan.output.has_aggregates
     return query.rows_per_match.is_all or aggregates or every or query.uncertainty is not None
 
