@@ -120,6 +120,15 @@ def walk(node: Pattern) -> Iterator[Pattern]:
         stack.extend(reversed(children(node)))
 
 
+def flattened(node: Pattern) -> Iterator[Pattern]:
+    """The items of a sequence, with those of sequences in it in their places; anything else is its own."""
+    if isinstance(node, Concatenation):
+        for item in node.items:
+            yield from flattened(item)
+    else:
+        yield node
+
+
 def variables(node: Pattern) -> tuple[str, ...]:
     """Names of the primary pattern variables in order of first appearance."""
     return tuple(dict.fromkeys(n.name for n in walk(node) if isinstance(n, Variable)))

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 SUFFIX = ".test.json"
 #: The column of the log that says which test an event is of.
 _TEST = "_test"
+_HINT = '{"name": "...", "events": [{"time": "...", ...}], "matches": [{"start_time": "..."}]}, or a list of them'
 _LOG, _RULES = "_rule_tests_log", "_rule_tests_rules"
 
 
@@ -58,19 +59,16 @@ def read_tests(rules: Sequence[Rule]) -> list[RuleTest]:
         file = Path(rule.source).with_suffix(SUFFIX)
         if not file.is_file():
             continue
-        hint = (
-            '{"name": "...", "events": [{"time": "...", ...}], "matches": [{"start_time": "..."}]}, or a list of them'
-        )
         try:
             found = json.loads(file.read_text(encoding="utf-8"))
         except ValueError as error:
-            raise SparkCepError("CEP_RULE_TEST", f"{file} is no JSON: {error}.", hint=hint) from None
+            raise SparkCepError("CEP_RULE_TEST", f"{file} is no JSON: {error}.", hint=_HINT) from None
         for n, test in enumerate(found if isinstance(found, list) else [found], 1):
             own: dict[str, Any] = test if isinstance(test, dict) else {}
             events, matches = own.get("events"), own.get("matches")
             if not (_are_objects(events) and _are_objects(matches)):
                 raise SparkCepError(
-                    "CEP_RULE_TEST", f"Test {n} of {file} needs a list of events and one of matches.", hint=hint
+                    "CEP_RULE_TEST", f"Test {n} of {file} needs a list of events and one of matches.", hint=_HINT
                 )
             out.append(RuleTest(rule.name, str(own.get("name", n)), events, matches))
     return out
@@ -141,7 +139,8 @@ def difference(expected: Sequence[Mapping[str, Any]], found: Sequence[Mapping[st
             out.append(f"there is no match with {dict(match)}")
         else:
             left.remove(partner)
-    out += [f"there is a match that is not expected: { ({k: str(v) for k, v in row.items()}) }" for row in left]
+    unexpected = ({name: str(value) for name, value in row.items()} for row in left)
+    out += [f"there is a match that is not expected: {row}" for row in unexpected]
     return "; ".join(out)
 
 

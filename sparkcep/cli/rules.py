@@ -126,8 +126,7 @@ def check(
     time = next(
         (name for name, type_ in types.items() if type_.lower().startswith("timestamp")), next(iter(types), _ANY)
     )
-    names_in = frozenset(name for name in known if name in expression.casefold())
-    keys = LogKeys((), (SortKey(quote(time)),), expression, names_in)
+    keys = LogKeys((), (SortKey(quote(time)),), expression, frozenset(known))
     for rule in rules:
         try:
             if rule.name in names:

@@ -58,7 +58,7 @@ def _shown(text: str) -> str:
 
 def _title(query: PatternQuery) -> str:
     if not query.is_block:
-        return f"Pattern: {query.rows_per_match.value}, AFTER MATCH {query.skip.text}"
+        return f"Pattern: {query.rows_per_match.value}, AFTER MATCH {query.skip.text()}"
     if query.trends:
         return "Pattern: aggregates over trends"
     return f"Pattern: {query.which}{', COLLAPSED' if query.collapsed else ''}"

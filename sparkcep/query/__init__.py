@@ -12,6 +12,7 @@ from sparkcep.query.body import (
     Trend,
     TrendExpression,
     Uncertainty,
+    told_apart,
 )
 from sparkcep.query.names import (
     ERROR,
@@ -117,5 +118,6 @@ __all__ = [
     "quote",
     "returning_keys",
     "string_literal",
+    "told_apart",
     "unescape",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from sparkcep.query.scalars import Aggregate, Navigation, RowExpression, Scalar
@@ -55,6 +56,12 @@ class Component:
     position: int = field(default=0, compare=False)
 
 
+def told_apart(components: Sequence[Component]) -> bool:
+    """Whether no event fits two of these components, by its type alone."""
+    types = [set(c.types) for c in components]
+    return len(types) < 2 or (all(types) and len(set.union(*types)) == sum(map(len, types)))
+
+
 @dataclass(frozen=True, slots=True)
 class Condition:
     """One conjunct of WHERE (or a time or gap constraint) with the moment it is tested.
@@ -92,11 +99,13 @@ class Condition:
     def beside(self) -> tuple[str, ...]:
         """Of a condition that is tested where its variable took nothing (PASS), the other components that it names: it
         waits for them. `(c | d)` goes by d before it takes c."""
-        if self.at is not TestedAt.PASS:
-            return ()
+        return tuple(k for k in self.named if k not in self.decided_by) if self.at is TestedAt.PASS else ()
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The components whose events it reads, by their keys."""
         slots = (s for s in self.scalar.slots if isinstance(s, (Navigation, Aggregate)))
-        named = dict.fromkeys(key for slot in slots for key in slot.variables or ())
-        return tuple(key for key in named if key not in self.decided_by)
+        return tuple(dict.fromkeys(key for slot in slots for key in slot.variables or ()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from sparkcep.query.body import (
     Trend,
     TrendExpression,
     Uncertainty,
+    told_apart,
 )
 from sparkcep.query.names import GROUP_KEY, PREFIX
 from sparkcep.query.scalars import Events, MatchNumber, Navigation, RowExpression, Scalar, Slot
@@ -70,12 +71,14 @@ class Skip:
     variables: tuple[str, ...] = ()
     or_past: bool = False
 
-    @property
-    def text(self) -> str:
-        """As it is written."""
-        return (
-            f"{self.mode.value}{f' {self.target}' if self.target else ''}{' OR PAST LAST ROW' if self.or_past else ''}"
-        )
+    def text(self, row: str = "ROW") -> str:
+        """As it is written; ``row``: what a row is called.
+
+        >>> Skip(SkipMode.TO_LAST, "ROWS", or_past=True).text("EVENT")
+        'SKIP TO LAST ROWS OR PAST LAST EVENT'
+        """
+        words = [self.mode.value.replace("ROW", row), *filter(None, [self.target])]
+        return " ".join([*words, f"OR PAST LAST {row}"] if self.or_past else words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +250,7 @@ class PatternQuery:
         """Which matches under a strategy count, in words."""
         if self.skip.mode is SkipMode.PAST_LAST_ROW:
             return self.matches.value
-        return "MATCHES " + self.skip.text.replace("ROW", "EVENT") if self.is_block else f"AFTER MATCH {self.skip.text}"
+        return f"MATCHES {self.skip.text('EVENT')}" if self.is_block else f"AFTER MATCH {self.skip.text()}"
 
     def length(self, clause: str) -> tuple[str | None, int]:
         """WITHIN's or SLIDE's expression, and where it stands."""
@@ -300,10 +303,7 @@ class PatternQuery:
 
     def tells_apart(self, keys: Sequence[str]) -> bool:
         """Whether no event fits two of these components, by its type alone."""
-        if len(keys) < 2:
-            return True
-        types = [set(self.component(k).types) for k in keys]
-        return all(types) and len(set.union(*types)) == sum(map(len, types))
+        return told_apart([self.component(k) for k in keys])
 
     def partitioned(self) -> PatternQuery:
         """With group keys and equivalences that make partitions among the keys, and the keys hidden behind RETURN."""

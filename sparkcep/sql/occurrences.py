@@ -123,10 +123,10 @@ class _Scanner:
                 i = self.clause(i, relation, inner)
                 continue
             elif relation == i and self.is_events_of(i):
-                i = self.events_of(i, inner)
+                i = self.call(i, i + 2, OccurrenceKind.TEMPLATE, inner)
                 continue
             elif relation in (i, i - (s.word(i - 1) == "LATERAL")) and i + 1 in s.pairs and (kind := self.called(i)):
-                i = self.call(i, kind, inner)
+                i = self.call(i, i + 1, kind, inner)
                 continue
             elif word in _ENDS_RELATION or (word == "USING" and not self.is_merge):
                 relation = None
@@ -172,18 +172,19 @@ class _Scanner:
         own = word in ("FUNNEL", "FUNNEL_STEPS") and not any(s.word(k) in ("ARRAY", "STEPS", "EVENT") for k in inside)
         return None if own else OccurrenceKind.TEMPLATE
 
-    def call(self, i: int, kind: OccurrenceKind, scopes: Scopes) -> int:
-        """Note the call of a function of ours at a token; gives the token behind it."""
+    def call(self, i: int, opens: int, kind: OccurrenceKind, scopes: Scopes) -> int:
+        """Note the call of a function of ours at a token, or EVENTS OF, whose parenthesis ``opens`` at another; gives
+        the token behind it."""
         s = self.s
-        close = s.pairs[i + 1]
+        close = s.pairs[opens]
         token = s.tokens[i]
         call = PatternOccurrence(
-            kind, token.start, token.start, token.end, (i, i + 1), token, (i, i), (i + 2, close), s.tokens[close].end,
-            scopes,
+            kind, token.start, token.start, token.end, (i, i + 1), token, (i, i), (opens + 1, close),
+            s.tokens[close].end, scopes,
         )  # fmt: skip
         # What a template stands for may be the input of a clause behind it: it is no relation by itself.
         (s.forms if kind is OccurrenceKind.CALL else s.templates).append(call)
-        self.levels.append(_Level(i + 2, close, scopes))  # TABLE(SELECT ...) may hold patterns
+        self.levels.append(_Level(opens + 1, close, scopes))  # TABLE(SELECT ...) may hold patterns
         return close + 1
 
     def is_events_of(self, i: int) -> bool:
@@ -192,20 +193,6 @@ class _Scanner:
         if s.word(i) != "EVENTS" or s.word(i + 1) != "OF" or i + 2 not in s.pairs:
             return False
         return any(s.operator(k) == "(" for k in range(i + 3, s.pairs[i + 2]))
-
-    def events_of(self, i: int, scopes: Scopes) -> int:
-        """Note the EVENTS OF at a token, which other text takes the place of; gives the token behind it."""
-        s = self.s
-        close = s.pairs[i + 2]
-        token = s.tokens[i]
-        s.templates.append(
-            PatternOccurrence(
-                OccurrenceKind.TEMPLATE, token.start, token.start, token.end, (i, i + 1), token, (i, i),
-                (i + 3, close), s.tokens[close].end, scopes,
-            )
-        )  # fmt: skip
-        self.levels.append(_Level(i + 3, close, scopes))
-        return close + 1
 
     # -- blocks ----------------------------------------------------------------------------------------------------
 

@@ -36,14 +36,12 @@ def immediately(components: Sequence[Component]) -> list[Condition]:
     """Each event of a component that is marked so comes right after the event that the match took before it; none of
     a negated one does."""
     taken = tuple(c.key for c in components if not c.negated)
-    position = RowExpression((POSITION,))
     out = []
     for n, c in enumerate(components):
         if c.step is not Selection.STRICT:
             continue
         before = tuple(b.key for b in components[:n] if not b.negated) if c.negated else taken
-        own = Navigation(position, (c.key,), False, 0, 0, True, c.position)
-        last = Navigation(position, before, False, 0 if c.negated else 1, 0, True, c.position)
+        own, last = _place((c.key,), c), _place(before, c, 0 if c.negated else 1)
         scalar = Scalar(("", own, " = ", last, " + 1"), c.position)
         source = f"{c.variable} IMMEDIATELY"
         if c.negated:
@@ -51,6 +49,11 @@ def immediately(components: Sequence[Component]) -> list[Condition]:
         else:  # The first event of a match has none before it.
             out.append(Condition(scalar, (c.key,), after=taken, source=source))
     return out
+
+
+def _place(keys: tuple[str, ...], c: Component, back: int = 0) -> Navigation:
+    """The place of the last event of some components, or of one before that, for a condition on a component."""
+    return Navigation(RowExpression((POSITION,)), keys, False, back, 0, True, c.position)
 
 
 def not_the_next(
@@ -64,7 +67,6 @@ def not_the_next(
     Returns:
         Conditions; or the negated component, of which the next event may be one and may be none.
     """
-    position = RowExpression((POSITION,))
     out = []
     always = mandatory(pattern)
     for n, c in enumerate(components):
@@ -78,8 +80,7 @@ def not_the_next(
             if alike and (c.key in named or (c.types and not set(c.types) >= set(y.types or ("",)))):
                 return c
             if alike:
-                own = Navigation(position, (y.key,), False, 0, 0, True, c.position)
-                last = Navigation(position, before, False, 0, 0, True, c.position)
+                own, last = _place((y.key,), c), _place(before, c)
                 scalar = Scalar(("coalesce(", own, " > ", last, " + 1, true)"), c.position)
                 out.append(Condition(scalar, (y.key,), first_only=True, source=f"!{c.variable} IMMEDIATELY"))
             if y.key in always:

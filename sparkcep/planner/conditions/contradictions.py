@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from sparkcep.pattern import Concatenation, Pattern, Variable, walk
+from sparkcep.pattern import Pattern, Variable, flattened, walk
 from sparkcep.planner.conditions.differences import Difference, TimeUnits, difference
 from sparkcep.planner.lengths import is_fixed_zone
 from sparkcep.planner.plan import AnyPlan
@@ -78,15 +78,7 @@ def contradiction(plan: AnyPlan, time_zone: str) -> str:
 def _singles(pattern: Pattern) -> list[str]:
     """Variables that each match takes once, in order."""
     named = Counter(node.name for node in walk(pattern) if isinstance(node, Variable))
-    return [item.name for item in _items(pattern) if isinstance(item, Variable) and named[item.name] == 1]
-
-
-def _items(pattern: Pattern) -> Iterator[Pattern]:
-    if isinstance(pattern, Concatenation):
-        for item in pattern.items:
-            yield from _items(item)
-    else:
-        yield pattern
+    return [item.name for item in flattened(pattern) if isinstance(item, Variable) and named[item.name] == 1]
 
 
 def _most(d: Difference, source: str) -> Iterator[Most]:

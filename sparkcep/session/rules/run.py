@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from pyspark.errors import AnalysisException, PySparkException, PySparkTypeError
 from pyspark.sql import DataFrame
@@ -26,7 +26,7 @@ from sparkcep.planner.plan import AnyPlan
 from sparkcep.planner.pruning import Asks, PlanAsks
 from sparkcep.planner.sampling import Sampler
 from sparkcep.planner.streaming.refusals import check_plan, check_query
-from sparkcep.query import PREFIX, SOURCE, PatternQuery, quote, string_literal, unescape
+from sparkcep.query import PREFIX, SOURCE, PatternQuery, escape, quote, string_literal, unescape
 from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.session.column_types import column_types
 from sparkcep.session.indexes.choice import Pruning, prune
@@ -46,6 +46,7 @@ from sparkcep.sql.rule_sets.rule import REPORT, Rule, RuleError
 from sparkcep.sql.rule_sets.suppress import fits, without_suppressed
 from sparkcep.sql.statement import PatternOccurrence, Statement
 
+_Refusal = TypeVar("_Refusal", bound=PySparkException)
 _names = iter(range(2**62))
 #: Rules that a warning names.
 _NAMED = 5
@@ -164,19 +165,13 @@ class RuleSet:
                 )
 
     def unreadable(self, texts: list[str]) -> Mapping[str, PySparkException]:
-        """Literals that are no regular expressions. They are asked together, and by halves where one is wrong; Spark
-        needs no job for rows that it has in the plan."""
-        if not texts:
-            return {}
-        items = ", ".join(f"'' RLIKE {text}" for text in texts).replace("{", "{{").replace("}", "}}")
-        try:
+        """Literals that are no regular expressions. Spark needs no job for rows that it has in the plan."""
+
+        def ask(some: list[str]) -> None:
+            items = escape(", ".join(f"'' RLIKE {text}" for text in some))
             self.analyzer.run(f"SELECT {items}", self.call.source).collect()
-        except PySparkException as error:
-            if len(texts) == 1:
-                return {texts[0]: error}
-            half = len(texts) // 2
-            return {**self.unreadable(texts[:half]), **self.unreadable(texts[half:])}
-        return {}
+
+        return failing(texts, ask, PySparkException)
 
     def check_suppress(self, bound: BoundRule) -> None:
         """Raises CEP_STREAMING_UNSUPPORTED; CEP_RULE_SUPPRESS where the log's time and the period do not fit."""
@@ -370,20 +365,16 @@ class RuleSet:
         return kept
 
     def refused(self, texts: list[str]) -> Mapping[str, AnalysisException | str]:
-        """What Spark has against conditions, each an exception or a type that is not boolean. They are asked together,
-        and by halves where one is wrong."""
-        if not texts:
-            return {}
-        try:
-            items = ", ".join(f"({text})" for text in texts)
+        """What Spark has against conditions, each an exception or a type that is not boolean."""
+        types: dict[str, str] = {}
+
+        def ask(some: list[str]) -> None:
+            items = ", ".join(f"({text})" for text in some)
             schema = self.analyzer.run(f"SELECT {items} FROM {{{SOURCE}}}", self.call.source).schema
-        except AnalysisException as error:
-            if len(texts) == 1:
-                return {texts[0]: error}
-            half = len(texts) // 2
-            return {**self.refused(texts[:half]), **self.refused(texts[half:])}
-        types = [f.dataType.simpleString() for f in schema]
-        return {text: type_ for text, type_ in zip(texts, types, strict=True) if type_ not in ("boolean", "void")}
+            types.update((text, f.dataType.simpleString()) for text, f in zip(some, schema, strict=True))
+
+        wrong = failing(texts, ask, AnalysisException)
+        return {**wrong, **{text: type_ for text, type_ in types.items() if type_ not in ("boolean", "void")}}
 
     def shared_sql(self, plan: SharedPlan) -> str:
         """SQL that gives the set's columns of the rules that share their input."""
@@ -478,6 +469,24 @@ class RuleSet:
             f"{len(self.errors)} of {len(self.call.rules)} rules are refused and do not run: {named}{more}; "
             "pattern_rule_errors with the same arguments says why."
         )
+
+
+def failing(texts: list[str], ask: Callable[[list[str]], None], kind: type[_Refusal]) -> dict[str, _Refusal]:
+    """The texts that Spark refuses, which is asked for all together, and by halves where one is wrong.
+
+    Args:
+        kind: the exception by which it refuses.
+    """
+    if not texts:
+        return {}
+    try:
+        ask(texts)
+    except kind as error:
+        if len(texts) == 1:
+            return {texts[0]: error}
+        half = len(texts) // 2
+        return {**failing(texts[:half], ask, kind), **failing(texts[half:], ask, kind)}
+    return {}
 
 
 def _not_streamed(query: PatternQuery, why: str) -> PatternAnalysisError:

@@ -8,11 +8,11 @@ says; and where an event fits two steps, it may have begun with an event of the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from sparkcep.pattern import Concatenation, Negation, Pattern, Variable, renamed, variables
-from sparkcep.query import Aggregate, Component, Condition, Navigation
+from sparkcep.pattern import Concatenation, Negation, Pattern, Variable, flattened, renamed, variables
+from sparkcep.query import Condition, told_apart
 from sparkcep.sql.block.pattern import BlockPattern
 
 _MOST = 3
@@ -26,7 +26,7 @@ class LaterRun:
 
     def covers(self, conditions: list[Condition]) -> bool:
         """Whether conditions are about events of the pattern's beginning only."""
-        return all(key in self.copies for c in conditions for key in _named(c))
+        return all(key in self.copies for c in conditions for key in (*c.decided_by, *c.named))
 
     def renamed(self, pattern: BlockPattern) -> BlockPattern:
         """The pattern with the names of the copied variables on their copies."""
@@ -36,27 +36,20 @@ class LaterRun:
         return replace(pattern, components=tuple(components))
 
 
-def _named(condition: Condition) -> Iterator[str]:
-    yield from condition.decided_by
-    for slot in condition.scalar.slots:
-        if isinstance(slot, (Navigation, Aggregate)):
-            yield from slot.variables or ()
-
-
 def with_later_runs(pattern: BlockPattern, position: int) -> tuple[BlockPattern, list[LaterRun]] | str:
     """A sequence with the negations that LATEST stands for; or what it would have to be.
 
     Args:
         position: where MATCHES LATEST stands in the statement.
     """
-    items = tuple(_flat(pattern.pattern))
+    items = tuple(flattened(pattern.pattern))
     steps = [i.name for i in items if isinstance(i, Variable)]
     if not all(isinstance(i, (Variable, Negation)) for i in items) or len(steps) < 2 or items[0] != Variable(steps[0]):
         return "a sequence of single events, with or without negations between them"
     if len(steps) > _MOST:
         return f"a sequence of {_MOST} events at most"
     components = {c.key: c for c in pattern.components}
-    if len(steps) > 2 and not _apart([components[key] for key in steps]):
+    if len(steps) > 2 and not told_apart([components[key] for key in steps]):
         return "different event types for the three steps of a sequence"
     negations = dict(pattern.negations)
     out: list[Pattern] = [items[0]]
@@ -78,20 +71,6 @@ def with_later_runs(pattern: BlockPattern, position: int) -> tuple[BlockPattern,
         begun = len(out) if isinstance(item, Variable) else begun
     whole = Concatenation(tuple(out))
     return replace(pattern, pattern=whole, components=tuple(components.values()), negations=negations), runs
-
-
-def _flat(node: Pattern) -> Iterator[Pattern]:
-    if isinstance(node, Concatenation):
-        for item in node.items:
-            yield from _flat(item)
-    else:
-        yield node
-
-
-def _apart(components: list[Component]) -> bool:
-    """Whether no event fits two of them, by its type alone."""
-    types = [set(c.types) for c in components]
-    return all(types) and len(set.union(*types)) == sum(map(len, types))
 
 
 def _fresh(key: str, taken: Mapping[str, object]) -> str:

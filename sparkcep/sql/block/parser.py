@@ -50,6 +50,8 @@ _BEGINS_OPERAND = frozenset(
     "WHERE HAVING WITHIN SLIDE RETURN TYPE SELECTION GROUPS UNCERTAINTY STEP PROBABILITY".split()
 )
 _LONGEST_RUN = 10
+#: What may follow MATCHES.
+_MATCHES = ("ALL", "NON OVERLAPPING", "FIRST", "LATEST", "SKIP")
 _COMPARES = frozenset("= == < > <= >= <> != <=>".split())
 _COMPARE_WORDS = frozenset("LIKE ILIKE RLIKE IN IS BETWEEN".split())
 
@@ -233,11 +235,8 @@ class BlockParser:
         if word == "UNTIL":
             return word if self.is_until(i, depth) else None
         if word == "MATCHES":
-            return (
-                word
-                if s.word(i + 1) in ("ALL", "NON", "FIRST", "LATEST", "SKIP") or self.is_no_name(i, depth)
-                else None
-            )
+            known = s.word(i + 1) in {mode.split()[0] for mode in _MATCHES}
+            return word if known or self.is_no_name(i, depth) else None
         if word == "GROUPS":
             return "GROUPS" if s.operator(i + 1) in ("[", "(") else None
         if word == "COLLAPSED":
@@ -446,10 +445,9 @@ class BlockParser:
     def read_matches(self) -> None:
         """MATCHES ALL | NON OVERLAPPING | FIRST [WITH TIMED OUT], MATCHES SKIP ..."""
         self.at += 1
-        modes = ("ALL", "NON OVERLAPPING", "FIRST", "LATEST", "SKIP")
-        found = next((mode for mode in modes if self.accept(*mode.split())), None)
+        found = next((mode for mode in _MATCHES if self.accept(*mode.split())), None)
         if found is None:
-            near = near_name(self.s.word(self.at), modes) if self.at < self.end else None
+            near = near_name(self.s.word(self.at), _MATCHES) if self.at < self.end else None
             hint = (
                 f"did you mean {near}?" if near else "MATCHES ALL, NON OVERLAPPING, FIRST, LATEST, SKIP TO NEXT EVENT"
             )
@@ -481,11 +479,9 @@ class BlockParser:
         if self.accept("NEXT", "EVENT"):
             self.out.skip = SkipMode.TO_NEXT_ROW
             return
-        self.out.skip = SkipMode.TO_FIRST if self.s.word(self.at) == "FIRST" else SkipMode.TO_LAST
-        if self.s.word(self.at) in ("FIRST", "LAST") and self.is_name(self.at + 1):
-            self.at += 1
-        elif self.out.skip is SkipMode.TO_FIRST:  # a variable of that name
-            self.out.skip = SkipMode.TO_LAST
+        which = self.s.word(self.at) if self.is_name(self.at + 1) else ""  # else a variable may be called so
+        self.out.skip = SkipMode.TO_FIRST if which == "FIRST" else SkipMode.TO_LAST
+        self.at += which in ("FIRST", "LAST")
         if not self.is_name(self.at):
             raise self.error("A pattern variable is expected here.", hint=hint)
         self.out.skip_target = self.s.tokens[self.at]

@@ -87,7 +87,7 @@ class _Expansion:
             ]
             items += [self.quoted(c) if c.casefold() in has else f"NULL AS {self.quoted(c)}" for c in others]
             items.append(f"{self.literal(source.name)} AS {event}")
-            queries.append(f"SELECT {', '.join(items)} FROM {self.text(*source.relation)}")
+            queries.append(f"SELECT {', '.join(items)} FROM {self.s.written(*source.relation)}")
         block = next((f for f in self.s.forms if f.relation_tokens[0] == self.form.head[0]), None)
         sql, end = f"({' UNION ALL '.join(queries)})", self.form.end
         if block is not None and block.kind is OccurrenceKind.BLOCK:
@@ -100,7 +100,13 @@ class _Expansion:
         text = self.s.text[: self.form.start] + sql + self.s.text[end:]
         first = self.s.tokens[sources[0].relation[0]].start
         return Expanded(
-            text, self.form.start, end, sql, self.text(*sources[0].relation), first, self.s.text[self.form.start : end]
+            text,
+            self.form.start,
+            end,
+            sql,
+            self.s.written(*sources[0].relation),
+            first,
+            self.s.text[self.form.start : end],
         )
 
     def source(self, low: int, high: int) -> _Source:
@@ -116,7 +122,7 @@ class _Expansion:
                 "CEP_SYNTAX_ERROR", "A source of EVENTS OF is a relation, its name and the columns of case and time.",
                 text=s.text, position=s.tokens[min(low, len(s.tokens) - 1)].start, hint=_HINT,
             )  # fmt: skip
-        columns = self.columns(Rewriter(s).query_over(self.form, self.text(*relation)))
+        columns = self.columns(Rewriter(s).query_over(self.form, self.s.written(*relation)))
         case, time = (self.column(a, columns) for a, _ in roles)
         return _Source(relation, s.tokens[name].text, case, time, columns, name)
 
@@ -141,9 +147,6 @@ class _Expansion:
                         source.position,
                         f"give it another name: (SELECT * EXCEPT ({name}), {name} AS other FROM ...) AS {source.name}",
                     )
-
-    def text(self, low: int, high: int) -> str:
-        return self.s.text[self.s.tokens[low].start : self.s.tokens[high - 1].end]
 
     def quoted(self, name: str) -> str:
         return quote(name) if self.formatted else in_backticks(name)

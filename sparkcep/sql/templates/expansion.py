@@ -114,7 +114,7 @@ class _Expansion:
         within, mode = "", MODES[0]
         if "within" in self.call.arguments:
             low, high = self.call.arguments["within"]
-            within = self.text(low, high)
+            within = self.s.written(low, high)
             if high - low == 1 and self.s.tokens[low].kind == "string":
                 raise self.error(
                     "within is an interval, not a string.", self.place("within"), "within => INTERVAL 1 HOUR"
@@ -145,16 +145,13 @@ class _Expansion:
             named = end - first > 2 and s.word(end - 2) == "AS"
             last = end - 2 if named else end
             is_type = last - first == 1 and s.tokens[first].kind == "string"
-            text = self.text(first, last)
+            text = self.s.written(first, last)
             name = string_literal(s.tokens[end - 1].text) if named else text if is_type else string_literal(text)
             out.append(FunnelStep(text, is_type, name))
         return tuple(out)
 
     def place(self, parameter: str) -> int:
         return self.s.tokens[self.call.arguments[parameter][0]].start
-
-    def text(self, low: int, high: int) -> str:
-        return self.s.text[self.s.tokens[low].start : self.s.tokens[high - 1].end]
 
     def event_type(self, parameter: str) -> str:
         low, high = self.call.arguments[parameter]
@@ -164,7 +161,7 @@ class _Expansion:
                 self.place(parameter),
                 "write 'receive'; of a condition make a type: TABLE(SELECT *, IF(x > 9, 'big', 'small') AS t FROM log)",
             )
-        return self.text(low, high)
+        return self.s.written(low, high)
 
     def number(self, least: int) -> int:
         if "n" not in self.call.arguments:
@@ -181,7 +178,7 @@ class _Expansion:
         low, high = self.call.arguments[parameter]
         if high - low != 1 or self.s.tokens[low].kind not in ("word", "quoted"):
             raise self.error(f"{parameter} is a column of the log.", self.place(parameter))
-        return self.text(low, high)
+        return self.s.written(low, high)
 
     # -- the log ---------------------------------------------------------------------------------------------------
 
@@ -248,7 +245,7 @@ class _Expansion:
                         at,
                         "compute it below: TABLE(SELECT *, expression AS name FROM t)",
                     )
-                out.append(self.text(begin, i))
+                out.append(self.s.written(begin, i))
                 begin = i + 1
         return out
 
@@ -271,7 +268,7 @@ class _Expansion:
             return PatternAnalysisError(error_class, sentence, text=self.s.text, position=self.place("log"), hint=hint)
 
         prefix = Rewriter(self.s).with_prefix(self.form)
-        known = self.log_columns(TemplateLog(name, self.text(*span), prefix, error))
+        known = self.log_columns(TemplateLog(name, self.s.written(*span), prefix, error))
 
         if "steps" in self.call.arguments:  # Spark would take `user` for its function; patterns are bound by themselves
             for text in (item for items in found.values() for item in items):
@@ -295,5 +292,10 @@ class _Expansion:
                 "spark.sparkcep.log.case, .time, .tiebreak and .event",
             )
         return Log(
-            self.text(*span), tuple(partition), tuple(order), event[0], self.formatted, self.s.tokens[span[0]].start
+            self.s.written(*span),
+            tuple(partition),
+            tuple(order),
+            event[0],
+            self.formatted,
+            self.s.tokens[span[0]].start,
         )

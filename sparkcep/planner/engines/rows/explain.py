@@ -19,12 +19,12 @@ def explain_rows(plan: PatternPlan[RowsPlan]) -> list[str]:
         lines.append(f"  Pattern: {render(pattern_proper(query))}")
         begin = "SEEK" if window.seek else "INITIAL"
         end = unescape(window.frame)
-        lines.append(f"  Window: ROWS BETWEEN CURRENT ROW AND {end}, AFTER MATCH {query.skip.text}, {begin}")
+        lines.append(f"  Window: ROWS BETWEEN CURRENT ROW AND {end}, AFTER MATCH {query.skip.text()}, {begin}")
         order = ", ".join(unescape(k.text) for k in window.order)
         lines.append(f"  Rows are placed by: {order or 'their columns'}")
     else:
         lines.append(f"  Pattern: {render(query.pattern)}")
-        lines.append(f"  Selection: STRICT CONTIGUITY, {query.rows_per_match.value}, AFTER MATCH {query.skip.text}")
+        lines.append(f"  Selection: STRICT CONTIGUITY, {query.rows_per_match.value}, AFTER MATCH {query.skip.text()}")
     if query.within is not None and query.window is None:
         lines.append(f"  Within: {unescape(query.within)} (inclusive)")
     if query.omit_censored:

@@ -20,7 +20,7 @@ def why_untied(condition: Condition, key: str, pattern: Pattern, negated: set[st
         key: of the negated component. negated: keys of all negated components.
     """
     read = [s.variables or () for s in condition.scalar.slots if isinstance(s, (Navigation, Aggregate))]
-    others = {k for keys in read for k in keys}
+    others = set(condition.named)
     others |= {k for keys in condition.awaited for k in keys}
     others -= {key}
     if others & negated:
