@@ -105,6 +105,11 @@ class KeyExpression:
     expression: str
     position: int = field(default=0, compare=False)
 
+    @property
+    def folded(self) -> str:
+        """What is the same for two spellings of a column."""
+        return self.expression.strip().strip("`").casefold()
+
 
 @dataclass(frozen=True, slots=True)
 class Measure:
@@ -308,11 +313,11 @@ class PatternQuery:
     def partitioned(self) -> PatternQuery:
         """With group keys and equivalences that make partitions among the keys, and the keys hidden behind RETURN."""
         keys = list(self.partition_by)
-        seen = {_folded(k.expression) for k in keys}
+        seen = {k.folded for k in keys}
         own = [KeyExpression(e.expression.text.strip(), e.position) for e in self.partitioning]
-        keys += [k for k in self.group_by if _folded(k.expression) not in seen]
-        seen |= {_folded(k.expression) for k in self.group_by}
-        keys += [k for k in own if _folded(k.expression) not in seen]
+        keys += [k for k in self.group_by if k.folded not in seen]
+        seen |= {k.folded for k in self.group_by}
+        keys += [k for k in own if k.folded not in seen]
         return replace(self, partition_by=tuple(keys), hidden_keys=len(keys) if self.has_return else 0)
 
 
@@ -321,12 +326,12 @@ def returning_keys(query: PatternQuery) -> PatternQuery:
     hide them; as it is where it does not, or where a row comes from several partitions."""
     if not query.hides_keys:
         return query
-    keys = [_folded(k.expression) for k in query.partition_by]
+    keys = [k.folded for k in query.partition_by]
     if not query.trends:
         firsts = [Navigation(RowExpression((k.expression,)), None, True, 0, 0, False) for k in query.partition_by]
         more = [Measure(key_column(n), Scalar(("", first, ""))) for n, first in enumerate(firsts)]
         return replace(query, measures=(*query.measures, *more))
-    groups = [_folded(k.expression) for k in query.group_by]
+    groups = [k.folded for k in query.group_by]
     if not set(keys) <= set(groups):
         return query
     shown = [TrendExpression(key_column(n), f"{GROUP_KEY}{groups.index(key)}") for n, key in enumerate(keys)]
@@ -336,10 +341,6 @@ def returning_keys(query: PatternQuery) -> PatternQuery:
 def key_column(number: int) -> str:
     """The output column of a partition key that :func:`returning_keys` adds."""
     return f"{PREFIX}key_{number}"
-
-
-def _folded(key: str) -> str:
-    return key.strip().strip("`").casefold()
 
 
 def pattern_proper(query: PatternQuery) -> Pattern:

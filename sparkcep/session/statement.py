@@ -417,9 +417,9 @@ class StatementExecution:
             found.set.warn()
             for relation in found.relations:
                 self.compile_ahead(relation.plan)
-            if found.shared is not None:
-                compile_ahead(self.analyzer.spark, needed(found.shared.spec, found.shared.input.shape))
-        if found.shared is not None and found.shared.stream is not None:
+            for shared in found.passes:
+                compile_ahead(self.analyzer.spark, needed(shared.plan.spec, shared.plan.input.shape))
+        if any(shared.plan.stream is not None for shared in found.passes):
             self.add_stream(form.start)
         self.rule_sets.append(found)
         self.relations.extend(found.relations)

@@ -74,8 +74,8 @@ def described(session: Session, text: str) -> str:
             parts += ["  Program:", *(f"    {line}" for line in programs)]
     for found in run.rule_sets:
         parts += [repr(error.row()) for error in found.set.errors]
-        if found.shared is not None:
-            parts += [f"Shared rules: {dumped(found.shared.spec)}", f"  To Python: {dumped(found.shared.input.shape)}"]
+        for plan in (shared.plan for shared in found.passes):
+            parts += [f"Shared rules: {dumped(plan.spec)}", f"  To Python: {dumped(plan.input.shape)}"]
     return "\n".join(parts).replace(PREFIX, "_") + "\n"
 
 

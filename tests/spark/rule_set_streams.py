@@ -25,7 +25,7 @@ from sparkcep.exec.streaming.body import bucket_operator
 from sparkcep.exec.streaming.step import kept_columns
 from sparkcep.planner.engines.shared.plan import SharedPlan
 from sparkcep.query import SOURCE
-from sparkcep.session.rules.run import RuleSet
+from sparkcep.session.rules.run import RuleSet, SharedPass
 
 #: Of a match: all but its number, which of blocks is another one over a stream; maps know no order.
 ITEMS = "rule, u, start_time, end_time, to_json(events) AS events, to_json(measures) AS measures"
@@ -48,9 +48,9 @@ def planned() -> Iterator[list[SharedPlan]]:
     found: list[SharedPlan] = []
     before = RuleSet.shared_sql
 
-    def noted(self: RuleSet, plan: SharedPlan) -> str:
-        found.append(plan)
-        return before(self, plan)
+    def noted(self: RuleSet, shared: SharedPass) -> str:
+        found.append(shared.plan)
+        return before(self, shared)
 
     RuleSet.shared_sql = noted  # type: ignore[method-assign]
     try:

@@ -221,7 +221,7 @@ def test_what_is_refused_and_what_explain_says(spark: SparkSession, tmp_path: Pa
     classes = [row.error_class.removeprefix("CEP_STREAMING_") for row in report]
     assert classes == ["UNSUPPORTED", "WITHIN", "UNSUPPORTED"]
     assert "WITHIN is of months or an expression" in report[0].message
-    assert "an equivalence test makes partitions of its own" in report[2].message
+    assert "it is partitioned by a key of its own" in report[2].message
     assert report[2].hint.startswith("let a stream of its own run it")
     error = refused(spark, f"SELECT * FROM {call.replace('ORDER BY t', 'ORDER BY x')}")
     assert error.error_class == "CEP_STREAMING_WATERMARK"

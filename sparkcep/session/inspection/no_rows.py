@@ -58,13 +58,12 @@ def unknown_constants(analyzer: SparkAnalyzer, relation: Relation) -> Iterable[s
 
 def unknown_rule_types(analyzer: SparkAnalyzer, found: RuleSetResult) -> Iterable[str]:
     """A sentence for each event type that rules of a set name and that no row of the log has."""
-    if found.shared is None:
-        return
-    shape, fields = found.shared.input.shape, found.shared.input.fields
     rules: dict[tuple[str, str], list[str]] = {}
-    for rule in found.shared.spec.rules:
-        for pair in dict.fromkeys((fields.texts[shape.columns[t.of]], v) for t in rule.tests for v in t.types):
-            rules.setdefault(pair, []).append(rule.name)
+    for plan in (shared.plan for shared in found.passes):
+        shape, fields = plan.input.shape, plan.input.fields
+        for rule in plan.spec.rules:
+            for pair in dict.fromkeys((fields.texts[shape.columns[t.of]], v) for t in rule.tests for v in t.types):
+                rules.setdefault(pair, []).append(rule.name)
 
     def ask(items: str, behind: str) -> list[Any]:
         return analyzer.run(f"SELECT {items} FROM {{{SOURCE}}}{behind}", found.set.call.source).collect()

@@ -57,13 +57,21 @@ _TOLD = 3
 @dataclass(frozen=True, slots=True)
 class RuleSetResult:
     """A call as a relation. ``sql``: a query that takes its place. ``notes``: what EXPLAIN says of it. ``relations``:
-    of rules that run by themselves. ``shared``: how the others run; None where there is none."""
+    of rules that run by themselves. ``passes``: how the others run, those of equal keys together."""
 
     sql: str
     notes: list[str]
     relations: list[Relation]
-    shared: SharedPlan | None
+    passes: list[SharedPass]
     set: RuleSet
+
+
+@dataclass(frozen=True, slots=True)
+class SharedPass:
+    """Rules of equal keys, which share their input: their ``plan``, and how they read the log."""
+
+    plan: SharedPlan
+    pruning: Pruning
 
 
 def run_rule_set(
@@ -94,7 +102,7 @@ def run_rule_set(
         return found
     name = f"{PREFIX}relation_{next(_names)}"
     analyzer.matched[name] = rules.report()
-    return replace(found, sql=f"SELECT * FROM {{{name}}}", relations=[], shared=None)
+    return replace(found, sql=f"SELECT * FROM {{{name}}}", relations=[], passes=[])
 
 
 @dataclass(slots=True)
@@ -105,7 +113,7 @@ class RuleSet:
         matched: as for :func:`run_rule_set`.
         bound: rules that parse and bind. errors: of those that do not, and of those that cannot be planned.
         types: names and types of expressions over the log, as far as Spark was asked.
-        pruning: how the rules that share their input read it. narrow: leaves out partitions of the log.
+        narrow: leaves out partitions of the log.
     """
 
     analyzer: SparkAnalyzer
@@ -114,7 +122,6 @@ class RuleSet:
     bound: list[BoundRule] = field(default_factory=list)
     errors: list[RuleError] = field(default_factory=list)
     types: dict[str, tuple[str, str]] = field(default_factory=dict)
-    pruning: Pruning = field(default_factory=lambda: Pruning(lines=["not used: a rule set over a stream"]))
     narrow: Narrowing | None = None
 
     @property
@@ -216,20 +223,11 @@ class RuleSet:
         """All rules as one relation."""
         parts: list[str] = []
         notes: list[str] = []
-        shared, rest = self.shared() if self.call.settings.shared_input else (None, dict[str, str]())
-        if shared is not None:
+        passes, rest = self.shared() if self.call.settings.shared_input else ([], dict[str, str]())
+        for shared in passes:
             parts.append(self.shared_sql(shared))
-            names = len(shared.spec.rules)
-            what = "one input, in one pass" if shared.stream is None else "one stream, in one operator with one state"
-            notes.append(f"Rule set: {names} {'rule reads' if names == 1 else 'rules read'} {what}")
-            notes.append(f"  conditions evaluated by Spark, each once: {len(shared.input.bits)}")
-            notes.append(f"  columns sent to the matchers: {len(shared.input.shape.columns)}")
-            notes.append(f"  layout: {shared.input.layout} ({shared.input.layout_reason})")
-            if shared.stream is not None:
-                notes += [f"  emitted: {shared.stream.decided}", f"  kept: {shared.stream.kept}"]
-            notes += [f"  Index: {self.pruning.lines[0]}", *(f"    {line}" for line in self.pruning.lines[1:])]
-            notes += ["  SQL before:", indent(unescape(shared.before()).replace(PREFIX, "_"))]
-        elif not self.call.settings.shared_input:
+            notes += self.described(shared)
+        if not self.call.settings.shared_input:
             rest = dict.fromkeys((b.rule.name for b in self.bound), f"{SHARED_INPUT.key} = false")
         relations = []
         for bound in [b for b in self.bound if b.rule.name in rest]:
@@ -245,10 +243,28 @@ class RuleSet:
         if periods := {bound.rule.name: bound.suppress for bound in self.bound if bound.suppress}:
             sql = self.suppressed(sql, periods)
             notes.append(f"Alerts that come too soon behind another are left out: {', '.join(sorted(periods))}")
-        return RuleSetResult(sql, notes, relations, shared, self)
+        return RuleSetResult(sql, notes, relations, passes, self)
 
-    def shared(self) -> tuple[SharedPlan | None, dict[str, str]]:
-        """The plan of the rules that share their input, None for none; and why the others do not."""
+    def described(self, shared: SharedPass) -> list[str]:
+        """What EXPLAIN says of rules that share their input."""
+        plan, given = shared.plan, shared.plan.input
+        what = "one input, in one pass" if plan.stream is None else "one stream, in one operator with one state"
+        own = plan.query.partition_by[len(self.call.keys.partition_by) :]
+        if own:
+            what += f", partitioned by {', '.join(unescape(key.expression) for key in own)} too"
+        notes = [
+            f"Rule set: {len(plan.spec.rules)} {'rule reads' if len(plan.spec.rules) == 1 else 'rules read'} {what}",
+            f"  conditions evaluated by Spark, each once: {len(given.bits)}",
+            f"  columns sent to the matchers: {len(given.shape.columns)}",
+            f"  layout: {given.layout} ({given.layout_reason})",
+        ]
+        if plan.stream is not None:
+            notes += [f"  emitted: {plan.stream.decided}", f"  kept: {plan.stream.kept}"]
+        notes += [f"  Index: {shared.pruning.lines[0]}", *(f"    {line}" for line in shared.pruning.lines[1:])]
+        return [*notes, "  SQL before:", indent(unescape(plan.before()).replace(PREFIX, "_"))]
+
+    def shared(self) -> tuple[list[SharedPass], dict[str, str]]:
+        """The rules that share their input, those of equal keys together; and why the others do not."""
         call = self.call
         settings = replace(
             call.settings, layout="rows", gap_elimination=False, join_prefilter=False, range_splitting=False
@@ -271,15 +287,26 @@ class RuleSet:
                 alone.append(bound)  # which finds out whether it is refused
         plans = self.answered(plans)
         self.bound = [*(bound for bound, _ in plans), *alone]
-        if not plans:
-            return None, rest
+        alike: dict[Any, list[tuple[BoundRule, AnyPlan]]] = {}
+        for bound, plan in plans:
+            keys = tuple(key.folded for key in bound.query.partition_by)
+            alike.setdefault((keys, tuple(plan.input.filters)), []).append((bound, plan))
+        passes = (self.one_pass(group, rest) for group in alike.values())
+        return [shared for shared in passes if shared is not None], rest
+
+    def one_pass(self, plans: list[tuple[BoundRule, AnyPlan]], rest: dict[str, str]) -> SharedPass | None:
+        """Rules of equal keys and filters; None where none of them can share an input.
+
+        Args:
+            rest: gets those that cannot, with the reasons.
+        """
+        call = self.call
         names = frozenset[str]().union(*(bound.query.identifiers for bound in self.bound))
-        first = self.bound[0].query
-        event_type = next((b.query.event_type for b in self.bound if b.query.event_type is not None), None)
+        first = plans[0][0].query
+        event_type = next((b.query.event_type for b, _ in plans if b.query.event_type is not None), None)
         base = replace(
-            first, partition_by=call.keys.partition_by, order_by=call.keys.order_by, event_type=event_type,
-            groups=(), within=None, streaming=self.streams,
-        )  # fmt: skip
+            first, order_by=call.keys.order_by, event_type=event_type, groups=(), within=None, streaming=self.streams
+        )
         planner = SharedPlanner(
             base, call.settings, lambda items: self.analyze(items, base), self.sampler(base), self.column_types, names
         )
@@ -294,13 +321,13 @@ class RuleSet:
                     continue
                 rest[bound.rule.name] = str(why)
         if not taken:
-            return None, rest
-        shared = planner.plan()
+            return None
+        shared = planner.plan(len(call.keys.partition_by), plans[0][1].input.filters)
         if self.streams:
-            return self.over_stream(shared, taken), rest
+            unused = Pruning(lines=["not used: a rule set over a stream"])
+            return SharedPass(self.over_stream(shared, taken), unused)
         asks = SetAsks(shared, [(bound.rule.name, own) for bound, own in taken])
-        self.pruning = self.pruned(asks, shared.input, call.settings)
-        return shared, rest
+        return SharedPass(shared, self.pruned(asks, shared.input, call.settings))
 
     def pruned(self, asks: Asks, given: InputPlan, settings: Settings) -> Pruning:
         """How the log is read for some rules."""
@@ -376,12 +403,12 @@ class RuleSet:
         wrong = failing(texts, ask, AnalysisException)
         return {**wrong, **{text: type_ for text, type_ in types.items() if type_ not in ("boolean", "void")}}
 
-    def shared_sql(self, plan: SharedPlan) -> str:
+    def shared_sql(self, shared: SharedPass) -> str:
         """SQL that gives the set's columns of the rules that share their input."""
-        given = plan.input
+        plan, given = shared.plan, shared.plan.input
         remember(given.layout)
         name = f"{PREFIX}rules_{next(_names)}"
-        source = self.call.source if self.pruning.frame is None else self.pruning.frame
+        source = self.call.source if shared.pruning.frame is None else shared.pruning.frame
         frame = self.analyzer.analyzed(plan.before(), source)
         if (stream := plan.stream) is None:
             found = match(frame, given.layout, given.shape, plan.spec)

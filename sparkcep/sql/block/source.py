@@ -13,7 +13,7 @@ from sparkcep.sql.block.parser import BlockSyntax
 from sparkcep.sql.block.references import Reader
 from sparkcep.sql.block.scope import BlockScope, Reference
 from sparkcep.sql.log_columns import KEYS, LogColumns
-from sparkcep.sql.rule_sets.keys import LogKeys, refuse_keys
+from sparkcep.sql.rule_sets.keys import LogKeys, refuse_order
 from sparkcep.sql.statement import PatternOccurrence
 from sparkcep.sql.token_text import Range
 
@@ -139,8 +139,8 @@ class _SourceReader:
             for r in map(self.unwrapped, self.syntax.partition_by)
         )
         if self.keys is not None:
-            refuse_keys(self.scope.statement, self.syntax.partition_by, self.syntax.order_by)
-            partition_by = self.keys.partition_by
+            refuse_order(self.scope.statement, self.syntax.order_by)
+            partition_by = self.keys.with_own(partition_by)
         elif not partition_by:
             partition_by = tuple(
                 KeyExpression(name, self.form.start) for name in self.outside("case", needed=not self.syntax.order_by)

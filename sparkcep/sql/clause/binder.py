@@ -34,7 +34,7 @@ from sparkcep.sql.lexicon import Token
 from sparkcep.sql.negation import negated_only
 from sparkcep.sql.permutations import check_permutations
 from sparkcep.sql.row_expressions import UNITS
-from sparkcep.sql.rule_sets.keys import LogKeys, refuse_keys
+from sparkcep.sql.rule_sets.keys import LogKeys, refuse_order
 from sparkcep.sql.scalars import ScalarReader
 from sparkcep.sql.scope import Scope, meant
 from sparkcep.sql.statement import Statement
@@ -102,7 +102,7 @@ class Binder:
         clause = self.clause
         self.check_columns()
         if self.keys is not None:
-            refuse_keys(self.s, self.clause.partition_by, self.clause.order_by)
+            refuse_order(self.s, self.clause.order_by)
         check_permutations(self.pattern, self.settings.limit_permute, self.error)
         self.bind_subsets()
         one_row = clause.rows_per_match is RowsPerMatch.ONE
@@ -367,13 +367,16 @@ class Binder:
 
     def taken_names(self, one_row: bool) -> set[str]:
         """Names of output columns that are no measures."""
+        if self.keys is not None:  # a rule's measures stand in a map
+            return set()
         if one_row:
             return {self.s.tokens[a].text for a, b in self.clause.partition_by if b - a == 1}
         return set(self.scope.columns)
 
     def bind_partition(self) -> tuple[KeyExpression, ...]:
         """PARTITION BY's keys."""
-        return tuple(map(self.key, self.clause.partition_by)) if self.keys is None else self.keys.partition_by
+        own = tuple(map(self.key, self.clause.partition_by))
+        return own if self.keys is None else self.keys.with_own(own)
 
     def bind_order(self) -> tuple[SortKey, ...]:
         """ORDER BY's keys."""

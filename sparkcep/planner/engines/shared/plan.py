@@ -53,7 +53,7 @@ class SharedPlanner:
     """Collects rules, and what they need of the log.
 
     Args:
-        keys: how many keys partition the log. identifiers: names that the rules mention.
+        query: keys and order of the log. identifiers: names that the rules mention.
     """
 
     query: PatternQuery
@@ -190,45 +190,49 @@ class SharedPlanner:
         if odd or of_interval or (kind.kind == "decimal" and not self.settings.ansi):
             raise NotCompilable(f"a value of type {kind.kind}")
 
-    def layout(self) -> tuple[str, str]:
+    def layout(self, filters: Sequence[str]) -> tuple[str, str]:
         """How partitions reach Python, and why."""
         steps = self.input.steps
         _, layout, reason = steps.choose_layout({}, False)
-        layout, reason = steps.fitting_layout(layout, reason, ())
+        layout, reason = steps.fitting_layout(layout, reason, filters)
         if layout == "rows" or self.settings.layout != "auto":
             return layout, reason
-        sample = sample_kept(self.sample, [k.expression for k in steps.query.partition_by], (), may_be_long)
+        sample = sample_kept(self.sample, [k.expression for k in steps.query.partition_by], filters, may_be_long)
         if sample is not None and is_long(sample) and fits_python(steps.field_types()):
             return "rows", f"long partitions, {sample.partition_rows:.0f} rows or more in a sample"
         return layout, reason
 
     # -- all rules -------------------------------------------------------------------------------------------------
 
-    def plan(self) -> SharedPlan:
-        """The plan of the rules taken so far, one at least."""
+    def plan(self, keys: int, filters: Sequence[str]) -> SharedPlan:
+        """The plan of the rules taken so far, one at least.
+
+        Args:
+            keys: how many of PARTITION BY are shown. filters: what rows must satisfy to be looked at by any rule.
+        """
         order = self.input.order_columns()
         time = self.fields.add(self.input.steps.query.order_by[0].expression)
-        given = self.input.plan(*self.layout())
+        given = self.input.plan(*self.layout(filters), filters)
         spec = SharedSpec(tuple(self.rules), order, time)
         output = SharedOutput(
-            [name for _, name in self.input.keys], tuple(self.names), tuple(self.variables), tuple(self.measures)
+            [name for _, name in self.input.keys[:keys]], tuple(self.names), tuple(self.variables), tuple(self.measures)
         )  # fmt: skip
         return SharedPlan(given, spec, output)
 
 
 def shared_needs(plan: AnyPlan) -> SharedNeeds:
-    """What is matched of a rule; raises NotShared for one that reads other rows than the set gives."""
+    """What is matched of a rule; raises NotShared for one that must run by itself."""
     query, engine = plan.query, plan.engine
     needs = engine.shared_needs(query)
     why = ""
     if needs is None:
         why = f"it runs in the {engine.name} engine"
-    elif query.hidden_keys:
-        why = "an equivalence test makes partitions of its own"
+    elif query.streaming and query.hidden_keys:
+        why = "it is partitioned by a key of its own"
+    elif query.streaming and plan.input.filters:
+        why = "it filters its input"
     elif query.between is not None:
         why = "BETWEEN clips its events"
-    elif plan.input.filters:
-        why = "it filters its input"
     elif plan.input.pairs:
         why = "Spark evaluates a condition for every pair of rows"
     elif query.nullable_match:
