@@ -150,6 +150,7 @@ def _wrapper(original: SqlMethod) -> SqlMethod:
         from sparkcep.sql.index_statements import read_index_statement
         from sparkcep.sql.statement import mentions_pattern
         from sparkcep.sql.table_statements import read_table_statement
+        from sparkcep.sql.text_tests import in_plain_sql
 
         if statement := read_index_statement(sqlQuery):
             from sparkcep.session.indexes.commands import run_index_statement
@@ -162,7 +163,8 @@ def _wrapper(original: SqlMethod) -> SqlMethod:
             return run_table_statement(self, plain, sqlQuery, command, has_arguments=bool(args or kwargs))
         if not mentions_pattern(sqlQuery):
             try:
-                frame = with_tables(self, sqlQuery, lambda text: plain(text, args, **kwargs))
+                read = in_plain_sql(sqlQuery, formatted=bool(kwargs))
+                frame = with_tables(self, read, lambda text: plain(text, args, **kwargs))
             except ParseException as error:
                 if not re.search(r"(?i)\b(seq|permute)\s*\(", sqlQuery):
                     raise

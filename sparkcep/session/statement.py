@@ -66,6 +66,7 @@ from sparkcep.sql.statement import (
     Statement,
     formatted,
 )
+from sparkcep.sql.text_tests import in_plain_sql
 from sparkcep.sql.windows.parser import WindowSyntax
 
 if TYPE_CHECKING:
@@ -105,7 +106,8 @@ def run_statement(
     kwargs = kwargs or {}
 
     def untouched() -> DataFrame:
-        return parsed(text, lambda: plain("EXPLAIN " + text if explain_only else text, args, **kwargs))
+        own = in_plain_sql(text, formatted=bool(kwargs))
+        return parsed(text, lambda: plain("EXPLAIN " + own if explain_only else own, args, **kwargs))
 
     get = settings.getter(spark)
     mode = settings.read_match_recognize(get)

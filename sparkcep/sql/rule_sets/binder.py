@@ -25,6 +25,7 @@ from sparkcep.sql.block.parser import parse_block
 from sparkcep.sql.block.pattern import parse_block_pattern
 from sparkcep.sql.clause.binder import bind
 from sparkcep.sql.clause.parser import parse_clause
+from sparkcep.sql.rewriter import Rewriter
 from sparkcep.sql.rule_sets.keys import LogKeys
 from sparkcep.sql.rule_sets.reader import read_rule
 from sparkcep.sql.rule_sets.regexes import regexes
@@ -69,9 +70,7 @@ def bind_rule(
     """
     statement, form = read_rule(rule)
     suppress = suppressed_for(rule)
-
-    def render(low: int, high: int) -> str:
-        return statement.text[low:high].replace("{", "{{").replace("}", "}}")
+    render = Rewriter(statement).render
 
     if form.kind is OccurrenceKind.CLAUSE:
         clause = parse_clause(statement, form.body)

@@ -13,8 +13,8 @@ from sparkcep.sql.statement import Statement
 
 @dataclass(frozen=True, slots=True)
 class LogKeys:
-    """PARTITION BY and ORDER BY of a rule set; and the expression of the event type with the names in it, for those that
-    say none, where it is more than a column's name."""
+    """PARTITION BY and ORDER BY of a rule set; and the expression of the event type with the names in it, for those
+    that say none, where it is more than a column's name."""
 
     partition_by: tuple[KeyExpression, ...]
     order_by: tuple[SortKey, ...]
