@@ -60,6 +60,7 @@ from sparkcep.sql.query_place import query_place
 from sparkcep.sql.rewriter import InputSql, Rewriter
 from sparkcep.sql.statement import (
     RULE_FUNCTIONS,
+    RULES_CATALOGUE,
     TABLE_CHANGES,
     OccurrenceKind,
     PatternOccurrence,
@@ -393,14 +394,19 @@ class StatementExecution:
         if form.keyword.upper in RULE_FUNCTIONS:
             self.run_rule_set(form, evaluate)
             return
-        if form.keyword.upper == TABLE_CHANGES:
-            from sparkcep.session.tables.feed import run_changes as run_table_function
+        if form.keyword.upper == RULES_CATALOGUE:
+            from sparkcep.session.rules.catalogue import run_catalogue
+
+            frame = run_catalogue(self.analyzer, self.rewriter, self.statement, form, evaluate)
         else:
-            from sparkcep.session.indexes.functions import run_table_function
-        frame, how = run_table_function(self.analyzer.spark, self.statement, form, evaluate)
+            if form.keyword.upper == TABLE_CHANGES:
+                from sparkcep.session.tables.feed import run_changes as run_table_function
+            else:
+                from sparkcep.session.indexes.functions import run_table_function
+            frame, how = run_table_function(self.analyzer.spark, self.statement, form, evaluate)
+            self.notes.append(how)
         name = f"{PREFIX}relation_{next(_names)}"
         self.analyzer.matched[name] = frame
-        self.notes.append(how)
         self.rewriter.replace(form, f"(SELECT * FROM {{{name}}})")
 
     def run_rule_set(self, form: PatternOccurrence, evaluate: Callable[[int, int], Any]) -> None:

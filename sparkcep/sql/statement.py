@@ -15,8 +15,9 @@ from sparkcep.sql.token_text import TokenText
 _PATTERN_WORD = re.compile(r"pattern(?<!\wpattern)\b")
 #: Table functions of sparkcep; they stand where a relation may.
 RULE_FUNCTIONS = ("PATTERN_RULES", "PATTERN_RULE_ERRORS")
+RULES_CATALOGUE = "PATTERN_RULES_CATALOGUE"
 TABLE_CHANGES = "PATTERN_TABLE_CHANGES"
-TABLE_FUNCTIONS = ("PATTERN_STATISTICS", "PATTERN_CONTINUATIONS", TABLE_CHANGES, *RULE_FUNCTIONS)
+TABLE_FUNCTIONS = ("PATTERN_STATISTICS", "PATTERN_CONTINUATIONS", TABLE_CHANGES, RULES_CATALOGUE, *RULE_FUNCTIONS)
 #: How the names of templates begin, which stand there too.
 TEMPLATE_PREFIXES = ("declare_", "allen_", "funnel")
 

@@ -28,6 +28,7 @@ _OF_TABLES = {"pattern_table_changes": Signature(("name", "from", "to"), ("from"
 _OF_RULES = {
     "pattern_rules": Signature(("log", "rules", "event_type"), ("event_type",)),
     "pattern_rule_errors": Signature(("log", "rules", "event_type"), ("event_type",)),
+    "pattern_rules_catalogue": Signature(("rules",)),
 }
 
 

@@ -62,6 +62,14 @@ def read_rule_call(
     return _Reader(analyzer, rewriter, statement, form, evaluate).read()
 
 
+def named_rules(
+    analyzer: SparkAnalyzer, rewriter: Rewriter, statement: Statement, form: PatternOccurrence,
+    evaluate: Callable[[int, int], Any],
+) -> list[Rule]:  # fmt: skip
+    """The rules that a call names, in the order of their names; see :func:`read_rule_call`."""
+    return _Reader(analyzer, rewriter, statement, form, evaluate).rules()
+
+
 class _Reader:
     def __init__(
         self,

@@ -42,6 +42,7 @@ from sparkcep.settings import SHARED_INPUT, STREAM_BUCKETS, Settings
 from sparkcep.spark.exceptions import condition_of, sentence
 from sparkcep.sql.rewriter import Rewriter
 from sparkcep.sql.rule_sets.binder import COLUMNS, VALUE, BoundRule, bind_rule
+from sparkcep.sql.rule_sets.metadata import read_metadata
 from sparkcep.sql.rule_sets.rule import REPORT, Rule, RuleError
 from sparkcep.sql.rule_sets.suppress import fits, without_suppressed
 from sparkcep.sql.statement import PatternOccurrence, Statement
@@ -148,6 +149,8 @@ class RuleSet:
                 continue
             seen.add(rule.name)
             try:
+                if not read_metadata(rule).enabled:
+                    continue
                 bound = bind_rule(rule, columns, self.call.keys, self.call.settings, self.type_of)
                 if bound.suppress:
                     self.check_suppress(bound)

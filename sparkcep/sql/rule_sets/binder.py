@@ -66,7 +66,8 @@ def bind_rule(
     Raises:
         PatternParseError: the rule cannot be read.
         PatternAnalysisError: it names or combines what it may not; CEP_RULE_OUTPUT, it gives something else than
-            matches; CEP_RULE_KEYS, CEP_RULE_SOURCE, CEP_RULE_PARAMETER, CEP_RULE_SUPPRESS.
+            matches; CEP_RULE_KEYS, CEP_RULE_SOURCE, CEP_RULE_PARAMETER, CEP_RULE_SUPPRESS,
+            CEP_RULE_METADATA.
     """
     statement, form = read_rule(rule)
     suppress = suppressed_for(rule)

@@ -8,37 +8,24 @@ from functools import reduce
 
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.query import quote, string_literal
+from sparkcep.sql.rule_sets.metadata import read_metadata
 from sparkcep.sql.rule_sets.rule import Rule
 
 _UNTIL = "_suppressed_until"
-#: Blanks and comments, which a rule begins with.
-_COMMENT = re.compile(r"\s+|--(?P<line>[^\n]*)|/\*.*?\*/", re.DOTALL)
-_SUPPRESS = re.compile(r"\s*suppress\s*:\s*(?P<length>.*?)\s*", re.IGNORECASE | re.DOTALL)
 _UNIT = re.compile(r"(\d+)\s+(microsecond|millisecond|second|minute|hour|day|week|month|year)s?\s*", re.IGNORECASE)
 
 
 def suppressed_for(rule: Rule) -> tuple[str, ...]:
-    """The period of a rule, as SQL of what is added to a time: numbers or intervals; empty where it has none.
+    """The period of a rule, as SQL of what is added to a time: numbers or intervals, since months and days cannot be one
+    interval; empty where it has none.
 
     Raises:
-        PatternAnalysisError: CEP_RULE_SUPPRESS.
+        PatternAnalysisError: CEP_RULE_SUPPRESS, CEP_RULE_METADATA.
     """
-    found, at = None, 0
-    while (comment := _COMMENT.match(rule.text, at)) is not None:
-        at = comment.end()
-        line = _SUPPRESS.fullmatch(comment["line"] or "")
-        if line is None:
-            continue
-        place = comment.start("line") + line.start("length")
-        if found is not None:
-            raise _refused(rule, "The rule has two lines that suppress alerts.", place, "leave one of them")
-        found = line["length"], place
-    return () if found is None else _terms(rule, *found)
-
-
-def _terms(rule: Rule, text: str, place: int) -> tuple[str, ...]:
-    """Months and days cannot be one interval."""
-    given = text
+    said = read_metadata(rule)
+    if said.suppress is None:
+        return ()
+    text = given = said.suppress
     if text.startswith(":") and text[1:] in rule.parameters:
         given = re.sub(r"(?i)^\s*interval\b|'", "", rule.parameters[text[1:]]).strip()
     if given.isdigit():
@@ -46,16 +33,11 @@ def _terms(rule: Rule, text: str, place: int) -> tuple[str, ...]:
     if re.fullmatch(r"\d+\.\d+", given):
         return (given,)
     if not given or _UNIT.sub("", given):
-        raise _refused(
-            rule, f"{text or 'Nothing'} is no length of time.", place,
-            "-- suppress: 30 minutes; or a number, where the log's time is one",
+        raise PatternAnalysisError(
+            "CEP_RULE_SUPPRESS", f"{text or 'Nothing'} is no length of time.", text=rule.text, position=said.place,
+            hint="-- suppress: 30 minutes; or a number, where the log's time is one",
         )  # fmt: skip
     return tuple(f"INTERVAL {number} {unit}" for number, unit in _UNIT.findall(given))
-
-
-def _refused(rule: Rule, sentence: str, place: int, hint: str) -> PatternAnalysisError:
-    """CEP_RULE_SUPPRESS; the caller raises it."""
-    return PatternAnalysisError("CEP_RULE_SUPPRESS", sentence, text=rule.text, position=place, hint=hint)
 
 
 def fits(period: Sequence[str], time: str) -> bool:
