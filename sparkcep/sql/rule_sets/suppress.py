@@ -16,8 +16,8 @@ _UNIT = re.compile(r"(\d+)\s+(microsecond|millisecond|second|minute|hour|day|wee
 
 
 def suppressed_for(rule: Rule) -> tuple[str, ...]:
-    """The period of a rule, as SQL of what is added to a time: numbers or intervals, since months and days cannot be one
-    interval; empty where it has none.
+    """The period of a rule, as SQL of what is added to a time: numbers or intervals, since months and days cannot be
+    one interval; empty where it has none.
 
     Raises:
         PatternAnalysisError: CEP_RULE_SUPPRESS, CEP_RULE_METADATA.
