@@ -34,6 +34,7 @@ FORBIDDEN = {
     "pictures/layout.py": ("sparkcep.planner", "sparkcep.session", "sparkcep.index", "pyspark"),
     "index": ("sparkcep.sql", "sparkcep.session", "sparkcep.cli", "sqlglot"),
     "session": ("sparkcep.cli", "sparkcep.data"),
+    "importers": ("sparkcep.planner", "sparkcep.exec", "sparkcep.index", "sparkcep.session", "sparkcep.cli", "pyspark"),
     "data": ("sparkcep.cli", "sparkcep.planner", "sparkcep.exec", "sparkcep.index"),
 }
 

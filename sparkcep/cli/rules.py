@@ -1,5 +1,5 @@
-"""``sparkcep rules check``: the rules of a folder read and bound without Spark, for the CI of those who write them; and
-``sparkcep rules test``."""
+"""``sparkcep rules check``: the rules of a folder read and bound without Spark, for the CI of those who write them;
+``sparkcep rules test`` and ``sparkcep rules import``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ANY = "time"
 
 @click.group("rules")
 def rules_group() -> None:
-    """Check folders of rules."""
+    """Check, test and import folders of rules."""
 
 
 @rules_group.command("check")
@@ -90,6 +90,45 @@ def test_command(
         f"{without} {'rule has' if without == 1 else 'rules have'} no test"
     )
     return 1 if failed else 0
+
+
+@rules_group.command("import")
+@click.option("--eql", metavar="FOLDER", type=Path, help="Of .eql files, or of Elastic's .toml files.")
+@click.option("--into", metavar="FOLDER", type=Path, required=True, help="Gets a .sql file for each rule.")
+@click.option("--columns", metavar="COLUMNS", help='Of the log, with types: "time TIMESTAMP, process STRUCT<...>".')
+@click.option("--every-start", is_flag=True, help="EQL: a match for each event that can begin it, not the last one.")
+def import_command(eql: Path | None, into: Path, columns: str | None, every_start: bool) -> int:
+    """Write detection rules of Elastic's EQL as rules of sparkcep.
+
+    What cannot be said exactly is printed, and stands in the rule's comment. A rule that cannot be said at all is
+    printed with the reason. With --columns, fields that the log lacks are found, and lists are known. The exit code
+    is 1 where no rule is written.
+    """
+    from functools import partial
+
+    from sparkcep.importers.eql import files
+    from sparkcep.importers.event_schema import EventSchema
+    from sparkcep.importers.folder import import_folder
+
+    if eql is None:
+        raise click.UsageError("Say where the rules are: --eql FOLDER.")
+    read = partial(files.import_file, every_start=every_start)
+    found = import_folder(eql, files.SUFFIXES, read, EventSchema(columns))
+    into.mkdir(parents=True, exist_ok=True)
+    for outcome in found:
+        if outcome.rule is None:
+            print(f"{outcome.file}: not imported: {outcome.refused}", file=sys.stderr)
+            continue
+        (into / f"{outcome.rule.name}.sql").write_text(outcome.rule.text(), encoding="utf-8")
+        for warning in outcome.rule.warnings:
+            print(f"{outcome.file}: {warning}", file=sys.stderr)
+    written = [outcome.rule for outcome in found if outcome.rule is not None]
+    warned = sum(bool(rule.warnings) for rule in written)
+    print(
+        f"{len(found)} rules: {len(written) - warned} imported exactly, {warned} with warnings, "
+        f"{len(found) - len(written)} not imported"
+    )
+    return 0 if written else 1
 
 
 def check(

@@ -65,6 +65,7 @@ WITH_SPARK: list[tuple[list[str], str, str]] = [
     (["table", "drop", "kept", *BY_PATH], "", ""),
     (["discover", "seen.csv", "-q"], "", "sparkcep sql --csv seen.csv --as seen \"FROM seen PATTERN SEQ('A' a, 'B' b)"),
     (["rules", "check", "rules"], "", "1 rule read: 1 parsed"),
+    (["rules", "import", "--eql", "rules", "--into", "imported"], "", "1 rules: 1 imported exactly"),
     (["index", "create", "i", "--source", "log", "--with", "lookback=9", *SOURCE_OPTION], "", "i: built (created)"),
     (["index", "refresh", "i", *BY_PATH], "", "i: "),
     (["index", "optimize", "i", *BY_PATH], "", "i: "),
@@ -141,6 +142,7 @@ def test_with_spark(python: str, tmp_path: Path) -> None:
     (tmp_path / "seen.csv").write_text("case,time,event\n" + "1,1,A\n1,2,B\n" * 3)
     (tmp_path / "rules").mkdir()
     (tmp_path / "rules" / "b_after_a.sql").write_text("PATTERN SEQ(A a, B b)")
+    (tmp_path / "rules" / "any.eql").write_text("any where true")
     test = {"events": [{"time": n, "e": e} for n, e in enumerate("AB")], "matches": [{"start_time": 0, "end_time": 1}]}
     (tmp_path / "rules" / "b_after_a.test.json").write_text(json.dumps(test))
     steps = json.dumps([(argv, typed) for argv, typed, _ in WITH_SPARK])

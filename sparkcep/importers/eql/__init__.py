@@ -1,0 +1,1 @@
+"""Elastic's Event Query Language (EQL)."""

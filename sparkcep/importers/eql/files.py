@@ -1,0 +1,58 @@
+"""EQL queries in files: `.eql`, the query alone, and `.toml`, as Elastic publishes its detection rules."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from sparkcep.importers.eql.rule import import_eql
+from sparkcep.importers.event_schema import EventSchema
+from sparkcep.importers.problems import NotImported
+from sparkcep.importers.rule_text import ImportedRule
+
+SUFFIXES = (".eql", ".toml")
+
+
+def import_file(file: Path, schema: EventSchema, *, every_start: bool) -> list[ImportedRule]:
+    """The rule of a file; none where it holds a rule of another language.
+
+    Args:
+        schema, every_start: see :func:`import_eql`.
+
+    Raises:
+        PatternParseError, NotImported: see :func:`import_eql`; the file cannot be read.
+    """
+    try:
+        text = file.read_text("utf-8")
+        if file.suffix == ".eql":
+            return [import_eql(file.stem, text, schema, every_start=every_start)]
+        rule = tomllib.loads(text).get("rule", {})
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise NotImported(f"a file that cannot be read: {error}") from None
+    if rule.get("language") != "eql":
+        return []
+    imported = import_eql(file.stem, rule.get("query", ""), schema, every_start=every_start)
+    return [replace(imported, metadata=_metadata(rule))]
+
+
+def _metadata(rule: Mapping[str, Any]) -> dict[str, str | list[str]]:
+    """What Elastic's rule says of itself; tactics and techniques of MITRE ATT&CK as Sigma's tags spell them."""
+    tags: list[str] = []
+    for threat in rule.get("threat", ()):
+        tags.append(threat.get("tactic", {}).get("name", "").lower().replace(" ", "_"))
+        for technique in threat.get("technique", ()):
+            tags += [
+                technique.get("id", "").lower(),
+                *(sub.get("id", "").lower() for sub in technique.get("subtechnique", ())),
+            ]
+    return {
+        "title": str(rule.get("name", "")),
+        "id": str(rule.get("rule_id", "")),
+        "level": str(rule.get("severity", "")),
+        "tags": [f"attack.{tag}" for tag in dict.fromkeys(tags) if tag],
+        "references": list(rule.get("references", ())),
+        "owner": ", ".join(rule.get("author", ())),
+    }

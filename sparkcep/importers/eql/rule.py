@@ -1,0 +1,169 @@
+"""An EQL query as a pattern block, a rule of a set.
+
+EQL keeps one open sequence for each step and key ("If two pending sequences are in the same state at the same time, the
+most recent sequence overwrites the older one", Elastic's EQL syntax reference): of several first events before a second
+one the last counts, as MATCHES LATEST or `!step` between them says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as Several
+from dataclasses import dataclass, field
+
+from sparkcep.importers.eql.conditions import Conditions
+from sparkcep.importers.eql.nodes import EventQuery, Expression, Field, Query, Sequence, Step
+from sparkcep.importers.eql.parser import read_eql
+from sparkcep.importers.event_schema import EventSchema
+from sparkcep.importers.problems import NotImported
+from sparkcep.importers.rule_text import ImportedRule
+
+_UNITS = {"d": "days", "h": "hours", "m": "minutes", "s": "seconds", "ms": "milliseconds", "micros": "microseconds"}
+
+
+def import_eql(rule: str, text: str, schema: EventSchema, *, every_start: bool = False) -> ImportedRule:
+    """A rule from an EQL query.
+
+    Args:
+        rule: its name. schema: the log's columns. every_start: give a match for each event that can begin one, not for
+            the last one only.
+
+    Raises:
+        PatternParseError: CEP_EQL_SYNTAX.
+        NotImported: it has no counterpart.
+    """
+    return _Importer(schema, read_eql(text), every_start).rule(rule)
+
+
+@dataclass(slots=True)
+class _Importer:
+    schema: EventSchema
+    query: Query
+    every_start: bool
+    warnings: list[str] = field(default_factory=list)
+    conditions: list[str] = field(default_factory=list)
+
+    def rule(self, rule: str) -> ImportedRule:
+        """See :func:`import_eql`."""
+        body = self.query.body
+        for pipe in self.query.pipes:
+            if not pipe.startswith(("head", "tail")):
+                raise NotImported(f"the pipe {pipe}")
+            self.warnings.append(f"all matches come out, without the pipe {pipe}")
+        if isinstance(body, EventQuery):
+            parts = [f"PATTERN SEQ({self.component(body, 'e')})"]
+        else:
+            parts = self.sample(body) if body.is_sample else self.sequence(body)
+        where = "\n  AND ".join(self.conditions)
+        at = next(n for n, part in enumerate(parts) if part.startswith("PATTERN")) + 1
+        parts[at:at] = [f"WHERE {where}"] if where else []
+        return ImportedRule(rule, "\n".join(parts), {}, tuple(self.warnings))
+
+    def component(self, event: EventQuery, variable: str, runs: int = 1) -> str:
+        """A component, whose conditions are noted."""
+        self.conditions += Conditions(self.schema, variable if runs == 1 else f"{variable}[i]").conjuncts(
+            event.condition
+        )
+        type_ = "ANY" if event.category is None else _event_type(event.category)
+        return f"{type_} {variable}" if runs == 1 else f"{type_}{{{runs}}} {variable}[]"
+
+    # -- sequences -------------------------------------------------------------------------------------------------
+
+    def sequence(self, body: Sequence) -> list[str]:
+        """Clauses of a sequence's block."""
+        steps = body.steps
+        if all(step.missing for step in steps):
+            raise NotImported("a sequence of nothing but missing events")
+        if any(step.missing for step in steps) and body.maxspan is None:
+            raise NotImported("missing events without maxspan")
+        shared = len({tuple(map(_spelled, step.by)) for step in steps}) == 1
+        keys = (*body.by, *steps[0].by) if shared else body.by
+        own = [() if shared else step.by for step in steps]
+        if len({len(by) for by in own}) > 1:
+            raise NotImported("steps with different numbers of keys")
+        if any(own) and any(step.runs > 1 for step in steps):
+            raise NotImported("runs of a step with a key of its own")
+        first = next(n for n, step in enumerate(steps) if not step.missing)
+        pattern, latest = self.steps(steps, own, first)
+        start = _nth(first, steps[first].runs)
+        self.conditions += [f"{start}.{key} IS NOT NULL" for key, optional in map(self.key, keys) if not optional]
+        parts = [f"PARTITION BY {', '.join(self.key(key)[0] for key in keys)}"] if keys else []
+        parts.append(f"PATTERN SEQ({', '.join(pattern)})")
+        if body.maxspan is not None:
+            parts.append(f"WITHIN {self.span(*body.maxspan)}")
+        if body.until is not None:
+            if not shared or list(map(_spelled, body.until.by)) != list(map(_spelled, steps[0].by)):
+                raise NotImported("until with keys of its own")
+            if first or steps[0].runs > 1 or steps[-1].missing:
+                raise NotImported("until of a sequence that begins with runs, or begins or ends with a missing event")
+            parts.append(f"UNTIL {self.component(body.until.event, 'ends')}")
+        return [*parts, "MATCHES LATEST"] if latest else parts
+
+    def steps(self, steps: Several[Step], own: Several[Several[Expression]], first: int) -> tuple[list[str], bool]:
+        """The pattern's items, and whether LATEST says that the last event of several that begin a sequence counts.
+        Where it cannot, the first step stands once more, negated, in front of the second."""
+        present = [n for n, step in enumerate(steps) if not step.missing]
+        start = _nth(first, steps[first].runs)
+        out: list[str] = []
+        for n, step in enumerate(steps):
+            component = self.component(step.event, f"e{n + 1}", step.runs)
+            out.append(f"!{component}" if step.missing else component)
+            if n != first:
+                self.join(start, own[first], _nth(n, step.runs), own[n])
+        if self.every_start or len(present) < 2:
+            return out, False
+        if first == 0 and not any(own) and all(step.runs == 1 for step in steps):
+            types = [steps[n].event.category for n in present]
+            if len(present) == 2 or (len(present) == 3 and None not in types and len(set(types)) == 3):
+                return out, True
+        if len(present) > 2:
+            self.warnings.append("each event that can begin the sequence gives a match, not only the last one")
+            return out, False
+        out.insert(present[1], f"!{self.component(steps[first].event, 'later')}")
+        self.join(start, own[first], "later", own[first])
+        return out, False
+
+    def join(self, first: str, keys: Several[Expression], other: str, others: Several[Expression]) -> None:
+        """Equality of the keys of two steps."""
+        for one, two in zip(keys, others, strict=True):
+            (left, optional), (right, _) = self.key(one), self.key(two)
+            self.conditions.append(f"{other}.{right} {'<=>' if optional else '='} {first}.{left}")
+
+    def key(self, node: Expression) -> tuple[str, bool]:
+        """A key's column, and whether it may be NULL."""
+        if not isinstance(node, Field):
+            raise NotImported("a key that is computed")
+        column = self.schema.column(node.parts)
+        if column is None:
+            raise NotImported(f"the log has no column {node.name}")
+        if column.is_array or column.kind == "struct":
+            raise NotImported(f"the key {node.name}, a list or a struct")
+        return column.sql, node.optional
+
+    def span(self, number: int, unit: str) -> str:
+        if unit == "nanos":
+            raise NotImported("maxspan in nanoseconds")
+        return f"{number} {_UNITS[unit]}"
+
+    def sample(self, body: Sequence) -> list[str]:
+        """Events in any order, once for each key."""
+        if any(step.missing or step.runs > 1 or step.by for step in body.steps) or not body.by:
+            raise NotImported("a sample of other things than single events with the keys of all")
+        self.warnings.append("a sample gives its first events")
+        items = [self.component(step.event, f"e{n}") for n, step in enumerate(body.steps, 1)]
+        keys = [self.key(key) for key in body.by]
+        self.conditions += [f"e1.{key} IS NOT NULL" for key, optional in keys if not optional]
+        parts = [f"PARTITION BY {', '.join(key for key, _ in keys)}", f"PATTERN PERMUTE({', '.join(items)})"]
+        return [*parts, "MATCHES FIRST"]
+
+
+def _spelled(key: Expression) -> object:
+    return (key.name, key.optional) if isinstance(key, Field) else key
+
+
+def _nth(step: int, runs: int) -> str:
+    """The variable of a step."""
+    return f"e{step + 1}" if runs == 1 else f"e{step + 1}[i]"
+
+
+def _event_type(category: str) -> str:
+    return category if category.isascii() and category.isidentifier() else '"' + category.replace('"', '""') + '"'

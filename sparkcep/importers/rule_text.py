@@ -1,0 +1,35 @@
+"""The text of a rule that an importer writes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sparkcep.sql.rule_sets.metadata import LISTS
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedRule:
+    """``body``: the block. ``metadata``: lines of the comment above it, of which lists have several values.
+    ``warnings``: what the rule does otherwise than the one it was made from."""
+
+    name: str
+    body: str
+    metadata: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    def text(self) -> str:
+        """The text of the rule's file."""
+        lines = []
+        for key, value in self.metadata.items():
+            items = value if key in LISTS and not isinstance(value, str) else [str(value)]
+            said = ", ".join(
+                " ".join(item.replace(",", " ").split()) if key in LISTS else _line(item) for item in items
+            )
+            lines += [f"-- {key}: {said}"] if said else []
+        lines += [f"-- Not as in the original: {_line(warning)}." for warning in self.warnings]
+        return "\n".join([*lines, self.body, ""])
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
