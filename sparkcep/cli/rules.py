@@ -16,6 +16,7 @@ from sparkcep.cli.options import NO_DATA, Connection, session_at, with_connectio
 
 if TYPE_CHECKING:
     from sparkcep.errors import SparkCepError
+    from sparkcep.importers.folder import Source
     from sparkcep.sql.rule_sets.rule import Rule
 
 #: A column as CREATE TABLE has it: a name, and its type if that is said.
@@ -94,26 +95,34 @@ def test_command(
 
 @rules_group.command("import")
 @click.option("--eql", metavar="FOLDER", type=Path, help="Of .eql files, or of Elastic's .toml files.")
+@click.option("--sigma", metavar="FOLDER", type=Path, help="Of Sigma's .yml files (pip install 'sparkcep[sigma]').")
+@click.option(
+    "--pipeline", metavar="FILE", type=Path, help="Sigma: how fields are called in the log, as pySigma has it."
+)
 @click.option("--into", metavar="FOLDER", type=Path, required=True, help="Gets a .sql file for each rule.")
 @click.option("--columns", metavar="COLUMNS", help='Of the log, with types: "time TIMESTAMP, process STRUCT<...>".')
 @click.option("--every-start", is_flag=True, help="EQL: a match for each event that can begin it, not the last one.")
-def import_command(eql: Path | None, into: Path, columns: str | None, every_start: bool) -> int:
-    """Write detection rules of Elastic's EQL as rules of sparkcep.
+def import_command(
+    eql: Path | None, sigma: Path | None, pipeline: Path | None, into: Path, columns: str | None, every_start: bool
+) -> int:
+    """Write detection rules of Elastic's EQL or of Sigma as rules of sparkcep.
 
     What cannot be said exactly is printed, and stands in the rule's comment. A rule that cannot be said at all is
     printed with the reason. With --columns, fields that the log lacks are found, and lists are known. The exit code
     is 1 where no rule is written.
     """
-    from functools import partial
-
-    from sparkcep.importers.eql import files
     from sparkcep.importers.event_schema import EventSchema
     from sparkcep.importers.folder import import_folder
 
-    if eql is None:
-        raise click.UsageError("Say where the rules are: --eql FOLDER.")
-    read = partial(files.import_file, every_start=every_start)
-    found = import_folder(eql, files.SUFFIXES, read, EventSchema(columns))
+    if eql is not None and sigma is None:
+        from sparkcep.importers.eql.files import eql_source
+
+        source = eql_source(eql, every_start=every_start)
+    elif sigma is not None and eql is None:
+        source = _sigma_source(sigma, pipeline)
+    else:
+        raise click.UsageError("Say where the rules are: --eql FOLDER or --sigma FOLDER.")
+    found = import_folder(source, EventSchema(columns))
     into.mkdir(parents=True, exist_ok=True)
     for outcome in found:
         if outcome.rule is None:
@@ -129,6 +138,20 @@ def import_command(eql: Path | None, into: Path, columns: str | None, every_star
         f"{len(found) - len(written)} not imported"
     )
     return 0 if written else 1
+
+
+def _sigma_source(folder: Path, pipeline: Path | None) -> Source:
+    from sparkcep.errors import SparkCepError
+
+    try:
+        from sparkcep.importers.sigma.files import sigma_source
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] not in ("sigma", "yaml"):
+            raise
+        raise SparkCepError(
+            "CEP_SIGMA_MISSING", "pySigma is not installed.", hint="pip install 'sparkcep[sigma]'"
+        ) from None
+    return sigma_source(folder, pipeline)
 
 
 def check(

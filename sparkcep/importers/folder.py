@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,8 +11,8 @@ from sparkcep.importers.event_schema import EventSchema
 from sparkcep.importers.problems import NotImported
 from sparkcep.importers.rule_text import ImportedRule
 
-#: Gives the rules of a file; see :func:`sparkcep.importers.eql.files.import_file`.
-ReadFile = Callable[[Path, EventSchema], Sequence[ImportedRule]]
+#: Gives what makes each rule of a file; both may raise NotImported, or an error of the file's text.
+ReadFile = Callable[[Path, EventSchema], Sequence[Callable[[], ImportedRule]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,33 +24,53 @@ class Outcome:
     refused: str = ""
 
 
-def import_folder(folder: Path, suffixes: Sequence[str], read: ReadFile, schema: EventSchema) -> list[Outcome]:
-    """Import the files of a folder and those in it, in the order of their names.
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Files to import, in their order, and what reads one of them."""
 
-    Args:
-        suffixes: of the files. read: one of them.
+    files: Sequence[Path]
+    read: ReadFile
+
+
+def files_in(folder: Path, suffixes: Sequence[str]) -> list[Path]:
+    """Files of a folder and those in it, in the order of their names.
 
     Raises:
-        SparkCepError: CEP_RULES, there is no such folder, or no such file in it.
+        SparkCepError: CEP_RULES, there is no such folder, or no file in it with one of the suffixes.
     """
     if not folder.is_dir():
         raise SparkCepError("CEP_RULES", f"There is not a folder {folder}.")
     files = sorted(file for file in folder.rglob("*") if file.suffix in suffixes and file.is_file())
     if not files:
         raise SparkCepError("CEP_RULES", f"There is no file in {folder} that ends with {' or '.join(suffixes)}.")
+    return files
+
+
+def import_folder(source: Source, schema: EventSchema) -> list[Outcome]:
+    """Import all rules."""
     out: list[Outcome] = []
     names: set[str] = set()
-    for file in files:
-        try:
-            rules = read(file, schema)
-        except NotImported as why:
-            out.append(Outcome(file, None, str(why)))
-            continue
-        except SparkCepError as error:
-            out.append(Outcome(file, None, str(error)))
-            continue
-        for rule in rules:
-            is_new = rule.name.casefold() not in names
-            names.add(rule.name.casefold())
-            out.append(Outcome(file, rule if is_new else None, "" if is_new else f"another rule is called {rule.name}"))
+    for file in source.files:
+        for rule in _rules(file, source.read, schema):
+            if isinstance(rule, str):
+                out.append(Outcome(file, None, rule))
+            elif rule.name.casefold() in names:
+                out.append(Outcome(file, None, f"another rule is called {rule.name}"))
+            else:
+                names.add(rule.name.casefold())
+                out.append(Outcome(file, rule))
     return out
+
+
+def _rules(file: Path, read: ReadFile, schema: EventSchema) -> Iterator[ImportedRule | str]:
+    """Rules of a file, or why they are none."""
+    try:
+        makers = read(file, schema)
+    except (NotImported, SparkCepError) as error:
+        yield str(error)
+        return
+    for make in makers:
+        try:
+            yield make()
+        except (NotImported, SparkCepError) as error:
+            yield str(error)

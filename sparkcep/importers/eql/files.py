@@ -3,39 +3,48 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from sparkcep.importers.eql.rule import import_eql
 from sparkcep.importers.event_schema import EventSchema
+from sparkcep.importers.folder import Source, files_in
 from sparkcep.importers.problems import NotImported
 from sparkcep.importers.rule_text import ImportedRule
 
-SUFFIXES = (".eql", ".toml")
+
+def eql_source(folder: Path, *, every_start: bool) -> Source:
+    """A folder of EQL; see :func:`import_eql`.
+
+    Raises:
+        SparkCepError: CEP_RULES.
+    """
+    return Source(files_in(folder, (".eql", ".toml")), partial(read_file, every_start=every_start))
 
 
-def import_file(file: Path, schema: EventSchema, *, every_start: bool) -> list[ImportedRule]:
-    """The rule of a file; none where it holds a rule of another language.
+def read_file(file: Path, schema: EventSchema, *, every_start: bool) -> list[Callable[[], ImportedRule]]:
+    """What makes the rule of a file; nothing where it holds a rule of another language.
 
     Args:
         schema, every_start: see :func:`import_eql`.
 
     Raises:
-        PatternParseError, NotImported: see :func:`import_eql`; the file cannot be read.
+        NotImported: the file cannot be read.
     """
     try:
         text = file.read_text("utf-8")
-        if file.suffix == ".eql":
-            return [import_eql(file.stem, text, schema, every_start=every_start)]
-        rule = tomllib.loads(text).get("rule", {})
+        rule = {"language": "eql", "query": text} if file.suffix == ".eql" else tomllib.loads(text).get("rule", {})
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise NotImported(f"a file that cannot be read: {error}") from None
-    if rule.get("language") != "eql":
-        return []
-    imported = import_eql(file.stem, rule.get("query", ""), schema, every_start=every_start)
-    return [replace(imported, metadata=_metadata(rule))]
+
+    def make() -> ImportedRule:
+        imported = import_eql(file.stem, rule.get("query", ""), schema, every_start=every_start)
+        return replace(imported, metadata=_metadata(rule))
+
+    return [make] if rule.get("language") == "eql" else []
 
 
 def _metadata(rule: Mapping[str, Any]) -> dict[str, str | list[str]]:

@@ -1,0 +1,1 @@
+"""Sigma rules and correlations, which pySigma reads."""
