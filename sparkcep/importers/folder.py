@@ -74,3 +74,5 @@ def _rules(file: Path, read: ReadFile, schema: EventSchema) -> Iterator[Imported
             yield make()
         except (NotImported, SparkCepError) as error:
             yield str(error)
+        except RecursionError:
+            yield "a condition that is nested too deeply"

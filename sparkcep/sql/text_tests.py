@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterable, Sequence
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.query import string_literal, unescape
 from sparkcep.sql.lexicon import pair_parentheses, tokenize
+from sparkcep.sql.statement import Statement
+from sparkcep.sql.statement import formatted as formatted_text
 from sparkcep.sql.token_text import TokenText
 
 #: Of one token range, and the text that takes its place.
@@ -70,7 +72,8 @@ def in_plain_sql(text: str, *, formatted: bool) -> str:
     if not mentions(text):
         return text
     tokens = tokenize(text)
-    for start, end, sql in reversed(edits(TokenText(text, tokens, pair_parentheses(tokens)))):
+    statement = Statement(text, tokens, pair_parentheses(tokens))
+    for start, end, sql in sorted(edits(formatted_text(statement) if formatted else statement), reverse=True):
         text = text[:start] + (sql if formatted else unescape(sql)) + text[end:]
     return text
 

@@ -73,3 +73,9 @@ def test_ranges_hold_the_addresses_that_python_says(spark: SparkSession) -> None
             held += row[n + 1]
     assert held > len(rows)
     assert {row.x for row in rows} == set(texts)
+
+
+def test_braces_in_text_that_spark_formats(spark: SparkSession) -> None:
+    frame = spark.createDataFrame([(1, "{x}"), (2, "{{x}}"), (3, "x")], "id int, p string")
+    found = spark.sql("SELECT id FROM {d} WHERE wildcard_match(p, '{{x}}')", d=frame).collect()
+    assert [row.id for row in found] == [1]

@@ -8,6 +8,7 @@ list holds if it holds for one of its elements.
 from __future__ import annotations
 
 import ipaddress
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,7 +19,11 @@ from sparkcep.importers.literals import literal, string
 from sparkcep.importers.problems import NotImported
 
 _ELEMENT = "x"
+#: Conditions that hold for all events, and for none.
+_ALWAYS, NEVER = "true", "false"
+_TEXTS = ("concat", "string", "substring")
 _ARITHMETIC = {"add": "+", "subtract": "-", "multiply": "*"}
+_OPERATORS = ("+", "-", "*", "/", "%")
 _TESTS = {"startswith": "startswith", "endswith": "endswith", "stringcontains": "contains"}
 
 
@@ -43,17 +48,20 @@ class Conditions:
             NotImported: SQL has no counterpart, or the log no such column.
         """
         if isinstance(node, Logical) and node.operator == "and":
-            return [text for operand in node.operands for text in self.conjuncts(operand)]
-        always = isinstance(node, Literal) and node.value is True
-        return [] if always else [self.condition(node)[0]]
+            found = [text for operand in node.operands for text in self.conjuncts(operand)]
+            return [NEVER] if NEVER in found else found
+        text, _ = self.condition(node)
+        return [] if text == _ALWAYS else [text]
 
     def condition(self, node: Expression) -> tuple[str, bool]:
         """SQL of a truth, and whether it may be NULL."""
+        if (truth := _truth(node)) is not None:
+            return self.condition(truth)
         match node:
             case Logical(operator=operator, operands=operands):
-                parts = [self.condition(operand) for operand in operands]
-                text = f" {operator.upper()} ".join(text for text, _ in parts)
-                return f"({text})", any(nullable for _, nullable in parts)
+                return _joined(operator, [self.condition(operand) for operand in operands])
+            case Not(operand=operand) if (truth := _truth(operand)) is not None:
+                return self.condition(Not(truth))
             case Not(operand=Operation(operator="==", left=left, right=right) as equal):
                 return self.differs(equal, left, right)
             case Not(operand=operand):
@@ -61,31 +69,37 @@ class Conditions:
             case Literal(value=bool() as value):
                 return literal(value), False
             case Operation(operator="!=", left=left, right=right):
-                return self.differs(replace(node, operator="=="), left, right)
+                return self.condition(Not(replace(node, operator="==")))
             case _:
-                pass
-        return self.of_one_element(node)
+                return self.of_one_element(node)
 
     def differs(self, equal: Operation, left: Expression, right: Expression) -> tuple[str, bool]:
-        """`!=`, which is `not ==`."""
-        scalar = isinstance(left, Field) and not self.known(left).is_array
+        """`not ==`."""
+        scalar = isinstance(left, Field) and self.known(left).sql and not self.known(left).is_array
         if scalar and isinstance(right, Literal) and right.value is not None and self.comparable(left, right):
             return f"{self.value(left)} IS DISTINCT FROM {self.beside(left, right)}", False
         return _negated(*self.of_one_element(equal)), False
 
     def of_one_element(self, node: Expression) -> tuple[str, bool]:
         """A test, of one element of a list where it has one."""
-        lists = {f.name: f for f in fields_in(node) if self.known(f).is_array}
-        if not lists or any(name in self.elements for name in lists):
+        fields = {f.name: f for f in fields_in(node)}
+        if not fields:
+            raise NotImported("a condition on no field")
+        tested = _null_test(node)
+        if not all(self.known(f).sql for f in fields.values()):  # of a field that the log does not have
+            return (NEVER if tested is None else _ALWAYS), False
+        lists = [f for f in fields.values() if self.known(f).is_array]
+        if not lists:
             return self.test(node)
-        if len(lists) > 1:
-            raise NotImported(f"a comparison of two lists, {' and '.join(lists)}")
-        ((name, found),) = lists.items()
-        whole = self.value(found)
-        if isinstance(_null_test(node), Field):
-            return f"coalesce(size({whole}), 0) <= 0", False
-        inner = replace(self, elements={name: Column(_ELEMENT, self.known(found).kind)})
-        return f"exists({whole}, {_ELEMENT} -> {inner.test(node)[0]})", True
+        is_compared = isinstance(node, Operation) and isinstance(node.left, Call) and self.kind(node.left) == "boolean"
+        if len(lists) > 1 or (tested is not None and not isinstance(tested, Field)) or is_compared:
+            raise NotImported(f"a comparison of {' and '.join(f.name for f in lists)} by more than its elements")
+        whole = self.value(lists[0])
+        if tested is not None:
+            return f"coalesce(size(array_compact({whole})), 0) <= 0", False
+        inner = replace(self, elements={lists[0].name: Column(_ELEMENT, self.known(lists[0]).kind)})
+        text, _ = inner.test(node)
+        return (text, False) if text == NEVER else (f"exists({whole}, {_ELEMENT} -> {text})", True)
 
     def test(self, node: Expression) -> tuple[str, bool]:
         """A comparison, a lookup, a function or a field that is true or false."""
@@ -93,25 +107,33 @@ class Conditions:
             case Operation(operator=operator, left=left, right=right) if operator in ("==", "<", "<=", ">", ">="):
                 if (tested := _null_test(node)) is not None:
                     return f"{self.value(tested)} IS NULL", False
-                return self.compared("=" if operator == "==" else operator, left, right), True
+                return self.compared("=" if operator == "==" else operator, left, right)
             case Lookup():
-                return self.looked_up(node), True
+                text = self.looked_up(node)
+                return text, text != NEVER
             case Call(function=function) if function in _TESTS or function == "cidrmatch":
-                return self.value(node), True
+                text = self.value(node)
+                return text, text != NEVER
             case Field() if self.known(node).kind in ("boolean", ""):
                 return self.value(node), True
         raise NotImported("a condition that is neither true nor false")
 
     # -- comparisons -----------------------------------------------------------------------------------------------
 
-    def compared(self, operator: str, left: Expression, right: Expression) -> str:
-        """A comparison; false where a value cannot be one of the column."""
+    def compared(self, operator: str, left: Expression, right: Expression) -> tuple[str, bool]:
+        """A comparison; false where a value cannot be one of the column.
+
+        Raises:
+            NotImported: both sides read a field.
+        """
         if isinstance(left, Literal) and not isinstance(right, Literal):
             left, right = right, left
             operator = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(operator, operator)
+        if any(fields_in(left)) and any(fields_in(right)):
+            raise NotImported("a comparison of two fields")
         if not self.comparable(left, right):
-            return "false"
-        return f"{self.value(left)} {operator} {self.beside(left, right)}"
+            return NEVER, False
+        return f"{self.value(left)} {operator} {self.beside(left, right)}", True
 
     def comparable(self, left: Expression, right: Expression) -> bool:
         """Whether a value can be one of a column, as Elasticsearch reads values by the column's type."""
@@ -121,20 +143,38 @@ class Conditions:
             return False
         return True
 
+    def kind(self, node: Expression) -> str:
+        """string, number or boolean; empty where that is not known."""
+        match node:
+            case Field():
+                return self.known(node).kind
+            case Literal(value=value):
+                return "boolean" if isinstance(value, bool) else "string" if isinstance(value, str) else "number"
+            case Operation(operator=operator) if operator in _OPERATORS:
+                return "number"
+            case Call(function=function):
+                return "string" if function in _TEXTS else "boolean" if function in (*_TESTS, "cidrmatch") else "number"
+        return "boolean"
+
     def beside(self, left: Expression, right: Expression) -> str:
         """The right side of a comparison, as the type of a column on the left side has it.
 
         Raises:
             ValueError: it is no such value.
         """
-        kind = self.known(left).kind if isinstance(left, Field) else ""
+        kind = self.kind(left)
         if not isinstance(right, Literal) or not kind:
             return self.value(right)
         value = right.value
+        if not isinstance(left, Field) and kind != self.kind(right):
+            raise ValueError(value)
         if kind == "string" and isinstance(value, (int, float)):
             return string(literal(value))
         if kind == "number" and isinstance(value, str):
-            return literal(float(value) if not value.lstrip("-").isdigit() else int(value))
+            number = float(value) if not value.lstrip("-").isdigit() else int(value)
+            if not math.isfinite(number):
+                raise ValueError(value)
+            return literal(number)
         if kind == "boolean" and isinstance(value, str):
             if value not in ("true", "false"):
                 raise ValueError(value)
@@ -144,7 +184,7 @@ class Conditions:
     def looked_up(self, node: Lookup) -> str:
         """`like`, `regex` and `in`."""
         values = [v for v in node.values if isinstance(v, Literal)]
-        if len(values) < len(node.values):
+        if len(values) < len(node.values) or (node.operator != "in" and any(v.value is None for v in values)):
             raise NotImported(f"{node.operator} with something else than values")
         if node.operator == "in":
             return self.one_of(node, values)
@@ -164,11 +204,13 @@ class Conditions:
         known = [v for v in values if v.value is not None and self.comparable(node.left, v)]
         left = self.value(node.left)
         parts = [f"{left} IS NULL"] if any(v.value is None for v in values) else []
-        if node.ignores_case and known and all(isinstance(v.value, str) for v in known):
-            parts.append(f"lower({left}) {_in([string(str(v.value).lower()) for v in known])}")
-        elif known:
-            parts.append(f"{left} {_in([self.beside(node.left, v) for v in known])}")
-        return "false" if not parts else parts[0] if len(parts) == 1 else f"({' OR '.join(parts)})"
+        folded = [v for v in known if node.ignores_case and isinstance(v.value, str)]
+        others = [v for v in known if v not in folded]
+        if folded:
+            parts.append(f"lower({left}) {_in([string(str(v.value).lower()) for v in folded])}")
+        if others:
+            parts.append(f"{left} {_in([self.beside(node.left, v) for v in others])}")
+        return NEVER if not parts else parts[0] if len(parts) == 1 else f"({' OR '.join(parts)})"
 
     # -- values ----------------------------------------------------------------------------------------------------
 
@@ -200,6 +242,8 @@ class Conditions:
                     return column.sql
                 return f"{self.variable}.{column.sql}" if column.sql else "NULL"
             case Operation(operator=operator, left=left, right=right) if operator in _ARITHMETIC.values():
+                if not {self.kind(left), self.kind(right)} <= {"number", ""}:
+                    raise NotImported(f"the operator {operator} on something else than numbers")
                 return f"({self.value(left)} {operator} {self.value(right)})"
             case Operation(operator="/" | "%" as operator):
                 raise NotImported(f"the operator {operator}")
@@ -240,7 +284,7 @@ class Conditions:
     def tested(self, node: Call, text: Expression, part: Expression) -> str:
         """startsWith, endsWith and stringContains, which nothing is in that is empty."""
         if node.function == "stringcontains" and isinstance(part, Literal) and not part.value:
-            return "false"
+            return NEVER
         arguments = ", ".join(f"lower({self.text(a)})" if node.ignores_case else self.text(a) for a in (text, part))
         return f"{_TESTS[node.function]}({arguments})"
 
@@ -255,7 +299,30 @@ class Conditions:
         return f"substring({text}, {places[0] + 1}, {max(0, places[1] - places[0])})"
 
 
+def _truth(node: Expression) -> Expression | None:
+    """What a truth compared with true or false says."""
+    if isinstance(node, Operation) and node.operator == "==" and isinstance(node.right, Literal):
+        is_truth = isinstance(node.left, (Logical, Not, Lookup)) or (
+            isinstance(node.left, Operation) and node.left.operator not in _OPERATORS
+        )
+        if is_truth and isinstance(node.right.value, bool):
+            return node.left if node.right.value else Not(node.left)
+    return None
+
+
+def _joined(operator: str, parts: Sequence[tuple[str, bool]]) -> tuple[str, bool]:
+    neutral, decisive = (_ALWAYS, NEVER) if operator == "and" else (NEVER, _ALWAYS)
+    if any(text == decisive for text, _ in parts):
+        return decisive, False
+    kept = [part for part in parts if part[0] != neutral]
+    if len(kept) < 2:
+        return kept[0] if kept else (neutral, False)
+    return f"({f' {operator.upper()} '.join(text for text, _ in kept)})", any(nullable for _, nullable in kept)
+
+
 def _negated(text: str, nullable: bool) -> str:
+    if text in (_ALWAYS, NEVER):
+        return NEVER if text == _ALWAYS else _ALWAYS
     if nullable:
         return f"NOT coalesce({text}, false)"
     return f"{text.removesuffix(' IS NULL')} IS NOT NULL" if text.endswith(" IS NULL") else f"NOT {text}"

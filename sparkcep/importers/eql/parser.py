@@ -38,6 +38,7 @@ _TOKEN = re.compile(
 _ESCAPE = re.compile(r"\\(?:u\{\{?([0-9a-fA-F]{2,8})\}\}?|(.))", re.DOTALL)
 _ESCAPED = {"n": "\n", "r": "\r", "t": "\t"}
 _COMPARISONS = ("==", "!=", "<=", ">=", "<", ">")
+_MOST_RUNS = 100
 _UNITS = ("d", "h", "m", "s", "ms", "micros", "nanos")
 
 
@@ -191,6 +192,8 @@ class _Parser:
             if token.kind != "number" or not token.text.isdigit():
                 raise _error(self.text, token.start, f"A number of runs is expected here, not {token.text}.")
             runs = int(token.text)
+            if not 1 <= runs <= _MOST_RUNS:
+                raise _error(self.text, token.start, f"There are runs of 1 to {_MOST_RUNS} events, not of {runs}.")
         return Step(event, by, runs, missing)
 
     # -- expressions -----------------------------------------------------------------------------------------------
@@ -298,7 +301,10 @@ class _Parser:
     def unescaped(self, token: _Token) -> str:
         def value(found: re.Match[str]) -> str:
             if found[1]:
-                return chr(int(found[1], 16))
+                code = int(found[1], 16)
+                if code > 0x10FFFF or 0xD800 <= code < 0xE000:
+                    raise _error(self.text, token.start, f"There is no character {found[1]}.")
+                return chr(code)
             return _ESCAPED.get(found[2], found[2])
 
         return _ESCAPE.sub(value, token.text)

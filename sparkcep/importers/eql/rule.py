@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence as Several
 from dataclasses import dataclass, field
 
-from sparkcep.importers.eql.conditions import Conditions
+from sparkcep.importers.eql.conditions import NEVER, Conditions
 from sparkcep.importers.eql.nodes import EventQuery, Expression, Field, Query, Sequence, Step
 from sparkcep.importers.eql.parser import read_eql
 from sparkcep.importers.event_schema import EventSchema
@@ -50,7 +50,7 @@ class _Importer:
                 raise NotImported(f"the pipe {pipe}")
             self.warnings.append(f"all matches come out, without the pipe {pipe}")
         if isinstance(body, EventQuery):
-            parts = [f"PATTERN SEQ({self.component(body, 'e')})"]
+            parts = [f"PATTERN SEQ({self.needed(body, 'e')})"]
         else:
             parts = self.sample(body) if body.is_sample else self.sequence(body)
         where = "\n  AND ".join(self.conditions)
@@ -59,12 +59,20 @@ class _Importer:
         return ImportedRule(rule, "\n".join(parts), {}, tuple(self.warnings))
 
     def component(self, event: EventQuery, variable: str, runs: int = 1) -> str:
-        """A component, whose conditions are noted."""
-        self.conditions += Conditions(self.schema, variable if runs == 1 else f"{variable}[i]").conjuncts(
-            event.condition
-        )
+        """A component, whose conditions are noted; empty where no event fits it."""
+        conditions = Conditions(self.schema, variable if runs == 1 else f"{variable}[i]").conjuncts(event.condition)
+        if NEVER in conditions:
+            return ""
+        self.conditions += conditions
         type_ = "ANY" if event.category is None else _event_type(event.category)
         return f"{type_} {variable}" if runs == 1 else f"{type_}{{{runs}}} {variable}[]"
+
+    def needed(self, event: EventQuery, variable: str, runs: int = 1) -> str:
+        """A component that a match must have."""
+        found = self.component(event, variable, runs)
+        if not found:
+            raise NotImported("a condition that no event fits")
+        return found
 
     # -- sequences -------------------------------------------------------------------------------------------------
 
@@ -75,6 +83,8 @@ class _Importer:
             raise NotImported("a sequence of nothing but missing events")
         if any(step.missing for step in steps) and body.maxspan is None:
             raise NotImported("missing events without maxspan")
+        if any(step.missing and step.runs > 1 for step in steps):
+            raise NotImported("runs of missing events")
         shared = len({tuple(map(_spelled, step.by)) for step in steps}) == 1
         keys = (*body.by, *steps[0].by) if shared else body.by
         own = [() if shared else step.by for step in steps]
@@ -85,7 +95,8 @@ class _Importer:
         first = next(n for n, step in enumerate(steps) if not step.missing)
         pattern, latest = self.steps(steps, own, first)
         start = _nth(first, steps[first].runs)
-        self.conditions += [f"{start}.{key} IS NOT NULL" for key, optional in map(self.key, keys) if not optional]
+        required = map(self.key, (*keys, *own[first]))
+        self.conditions += [f"{start}.{key} IS NOT NULL" for key, optional in required if not optional]
         parts = [f"PARTITION BY {', '.join(self.key(key)[0] for key in keys)}"] if keys else []
         parts.append(f"PATTERN SEQ({', '.join(pattern)})")
         if body.maxspan is not None:
@@ -95,7 +106,8 @@ class _Importer:
                 raise NotImported("until with keys of its own")
             if first or steps[0].runs > 1 or steps[-1].missing:
                 raise NotImported("until of a sequence that begins with runs, or begins or ends with a missing event")
-            parts.append(f"UNTIL {self.component(body.until.event, 'ends')}")
+            ends = self.component(body.until.event, "ends")
+            parts += [f"UNTIL {ends}"] if ends else []
         return [*parts, "MATCHES LATEST"] if latest else parts
 
     def steps(self, steps: Several[Step], own: Several[Several[Expression]], first: int) -> tuple[list[str], bool]:
@@ -105,8 +117,9 @@ class _Importer:
         start = _nth(first, steps[first].runs)
         out: list[str] = []
         for n, step in enumerate(steps):
-            component = self.component(step.event, f"e{n + 1}", step.runs)
-            out.append(f"!{component}" if step.missing else component)
+            if step.missing and not (missing := self.component(step.event, f"e{n + 1}")):
+                continue
+            out.append(f"!{missing}" if step.missing else self.needed(step.event, f"e{n + 1}", step.runs))
             if n != first:
                 self.join(start, own[first], _nth(n, step.runs), own[n])
         if self.every_start or len(present) < 2:
@@ -118,15 +131,18 @@ class _Importer:
         if len(present) > 2:
             self.warnings.append("each event that can begin the sequence gives a match, not only the last one")
             return out, False
-        out.insert(present[1], f"!{self.component(steps[first].event, 'later')}")
+        second = next(
+            n for n, item in enumerate(out) if item.endswith((f" e{present[1] + 1}", f" e{present[1] + 1}[]"))
+        )
+        out.insert(second, f"!{self.component(steps[first].event, 'later')}")
         self.join(start, own[first], "later", own[first])
         return out, False
 
     def join(self, first: str, keys: Several[Expression], other: str, others: Several[Expression]) -> None:
         """Equality of the keys of two steps."""
         for one, two in zip(keys, others, strict=True):
-            (left, optional), (right, _) = self.key(one), self.key(two)
-            self.conditions.append(f"{other}.{right} {'<=>' if optional else '='} {first}.{left}")
+            (left, may_lack), (right, too) = self.key(one), self.key(two)
+            self.conditions.append(f"{other}.{right} {'<=>' if may_lack and too else '='} {first}.{left}")
 
     def key(self, node: Expression) -> tuple[str, bool]:
         """A key's column, and whether it may be NULL."""
@@ -149,7 +165,7 @@ class _Importer:
         if any(step.missing or step.runs > 1 or step.by for step in body.steps) or not body.by:
             raise NotImported("a sample of other things than single events with the keys of all")
         self.warnings.append("a sample gives its first events")
-        items = [self.component(step.event, f"e{n}") for n, step in enumerate(body.steps, 1)]
+        items = [self.needed(step.event, f"e{n}") for n, step in enumerate(body.steps, 1)]
         keys = [self.key(key) for key in body.by]
         self.conditions += [f"e1.{key} IS NOT NULL" for key, optional in keys if not optional]
         parts = [f"PARTITION BY {', '.join(key for key, _ in keys)}", f"PATTERN PERMUTE({', '.join(items)})"]
@@ -166,4 +182,5 @@ def _nth(step: int, runs: int) -> str:
 
 
 def _event_type(category: str) -> str:
-    return category if category.isascii() and category.isidentifier() else '"' + category.replace('"', '""') + '"'
+    is_word = category.isascii() and category.isidentifier() and category.upper() not in ("ANY", "SEQ", "PERMUTE")
+    return category if is_word else '"' + category.replace('"', '""') + '"'
