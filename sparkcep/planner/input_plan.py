@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from sparkcep.exec.masks import BITS_PER_WORD
 from sparkcep.exec.shape import OperatorColumns
 from sparkcep.planner.conditions.pair_calls import PLACE, met, whole
-from sparkcep.planner.conditions.row_conditions import RowCondition
+from sparkcep.planner.conditions.row_conditions import RowCondition, all_of
 from sparkcep.planner.fields import Fields
 from sparkcep.planner.rules.join_prefilter import Prefilter
 from sparkcep.planner.rules.key_join import KeyJoin
@@ -134,7 +134,7 @@ class InputPlan:
         for label, bit in self.bits.items():
             parts = [c.sql() for c in self.tests[label] if shifted or not c.shifts]
             word, place = divmod(bit, BITS_PER_WORD)
-            test = " AND ".join(f"({p})" for p in parts) or "true"
+            test = all_of(parts) or "true"
             words[word].append(f"CASE WHEN {test} THEN {1 << place}{suffix} ELSE 0{suffix} END")
         return ["(" + " | ".join(w) + ")" if w else f"0{suffix}" for w in words]
 

@@ -24,10 +24,11 @@ _OF_INDEX = {
 }
 #: Of pattern tables.
 _OF_TABLES = {"pattern_table_changes": Signature(("name", "from", "to"), ("from", "to"))}
+_RULES_OVER = ("log", "rules", "event_type", "on_error")
 #: Of rule sets.
 _OF_RULES = {
-    "pattern_rules": Signature(("log", "rules", "event_type"), ("event_type",)),
-    "pattern_rule_errors": Signature(("log", "rules", "event_type"), ("event_type",)),
+    "pattern_rules": Signature(_RULES_OVER, _RULES_OVER[2:]),
+    "pattern_rule_errors": Signature(_RULES_OVER, _RULES_OVER[2:]),
     "pattern_rules_catalogue": Signature(("rules",)),
 }
 

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
-from sparkcep.planner.conditions.row_conditions import RowCondition
+from sparkcep.planner.conditions.row_conditions import RowCondition, all_of
 from sparkcep.planner.fields import Fields
 from sparkcep.query import quote, string_literal, unescape
 from sparkcep.sql.lexicon import parse_expression
@@ -70,7 +70,7 @@ class Alphabet:
 def _differs(symbol: Symbol, local: Mapping[int, Sequence[RowCondition]]) -> str:
     parts = []
     for code, conditions in sorted(local.items()):
-        text = " AND ".join(f"({c.sql()})" for c in conditions)
+        text = all_of([c.sql() for c in conditions])
         parts.append(f"NOT coalesce({text}, false)" if code in symbol else f"({text})")
     return " OR ".join(parts) or "false"
 

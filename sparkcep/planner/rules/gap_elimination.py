@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from sparkcep.exec.engines.rows.program import ACCEPT, Program
 from sparkcep.exec.shape import OutputSlot
-from sparkcep.planner.conditions.row_conditions import RowCondition
+from sparkcep.planner.conditions.row_conditions import RowCondition, all_of
 from sparkcep.planner.conditions.symbols import Alphabet, Symbol
 from sparkcep.planner.rules.machine import Machine, machine
 from sparkcep.query import Aggregate, Navigation, PatternQuery, RowsPerMatch, Slot
@@ -190,4 +190,4 @@ def _by_positions(
 
 
 def _conjunction(conditions: Sequence[RowCondition]) -> str:
-    return "(" + " AND ".join(f"({c.sql()})" for c in conditions) + ")"
+    return f"({all_of([c.sql() for c in conditions])})"

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from sparkcep.exec.masks import BITS_PER_WORD
 from sparkcep.pattern import Pattern, mandatory
-from sparkcep.planner.conditions.row_conditions import RowCondition
+from sparkcep.planner.conditions.row_conditions import RowCondition, all_of
 from sparkcep.planner.sampling import Sample
 from sparkcep.query import PREFIX
 from sparkcep.settings import SAMPLING_BYTES
@@ -81,5 +81,5 @@ def prefilter(
     needed = tuple(code for code in sorted(local) if names[code] in wanted and any(not c.shifts for c in local[code]))
     if not needed:
         return Prefilter((), "no variable that every match needs has a condition on one row")
-    tests = tuple(" AND ".join(f"({c.sql()})" for c in local[code] if not c.shifts) for code in needed)
+    tests = tuple(all_of([c.sql() for c in local[code] if not c.shifts]) for code in needed)
     return Prefilter(needed, "every match needs " + ", ".join(names[code] for code in needed), tests)

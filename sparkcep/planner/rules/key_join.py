@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sparkcep.pattern import Concatenation, Variable, mandatory, walk
-from sparkcep.planner.conditions.row_conditions import RowCondition
+from sparkcep.planner.conditions.row_conditions import RowCondition, all_of
 from sparkcep.planner.sampling import UNPACKED, Sample
 from sparkcep.query import PREFIX, Condition, Navigation, PatternQuery, Selection, TestedAt
 
@@ -71,7 +71,7 @@ def key_join(
     equal = [pair for condition in conditions for pair in _equal_keys(query, condition)]
     if not equal or any(c.shifts for own in local.values() for c in own):
         return None
-    tests = [" AND ".join(f"({c.sql()})" for c in local[code]) for code in range(len(names))]
+    tests = [all_of([c.sql() for c in local[code]]) for code in range(len(names))]
     found = sample(tests)
     if found is None or not found.rows or found.changes:
         return None

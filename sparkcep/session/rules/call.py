@@ -32,7 +32,7 @@ from sparkcep.sql.table_functions import plain_literal, read_call, relation_name
 @dataclass(frozen=True, slots=True)
 class RuleSetCall:
     """What a call says. ``source``: the log, which ``input_sql`` reads; ``settings``: with what the log's properties
-    and the call say of its columns."""
+    and the call say of its columns; ``reports_failing``: rules that fail over the log are left out and reported."""
 
     source: DataFrame
     input_sql: InputSql
@@ -40,6 +40,7 @@ class RuleSetCall:
     settings: Settings
     rules: list[Rule]
     position: int
+    reports_failing: bool = False
 
 
 def read_rule_call(
@@ -109,7 +110,27 @@ class _Reader:
         settings = replace(self.analyzer.settings, log_tiebreak="", log_event=name)
         if source.isStreaming:
             self.check_stream(keys, source, settings)
-        return RuleSetCall(source, input_sql, keys, settings, self.rules(), self.form.keyword.start)
+        reports = self.reports_failing(source)
+        return RuleSetCall(source, input_sql, keys, settings, self.rules(), self.form.keyword.start, reports)
+
+    def reports_failing(self, source: DataFrame) -> bool:
+        """on_error, which is 'fail' or 'report'."""
+        if "on_error" not in self.arguments:
+            return False
+        value = plain_literal(self.s, *self.arguments["on_error"])
+        if value not in ("fail", "report"):
+            raise self.error(
+                "CEP_TABLE_FUNCTION_ARGUMENT", "on_error is 'fail' or 'report'.", self.place("on_error"),
+                "on_error => 'report' leaves out rules that fail over the log; pattern_rule_errors has them",
+            )  # fmt: skip
+        if value == "report" and not self.analyzer.settings.shared_input:
+            raise self.error(
+                "CEP_TABLE_FUNCTION_ARGUMENT", "Rules that run by themselves are not tried before.",
+                self.place("on_error"), f"RESET {SHARED_INPUT.key}",
+            )  # fmt: skip
+        if value == "report" and source.isStreaming:
+            raise streaming_unsupported("on_error => 'report'", self.s.text, self.place("on_error"))
+        return value == "report"
 
     def check_stream(self, keys: LogKeys, source: DataFrame, settings: Settings) -> None:
         """Raises what holds for all rules over a stream: CEP_STREAMING_WATERMARK, CEP_STREAMING_UNSUPPORTED."""

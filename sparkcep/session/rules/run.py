@@ -31,6 +31,7 @@ from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.session.column_types import column_types
 from sparkcep.session.indexes.choice import Pruning, prune
 from sparkcep.session.machine.lost_executors import remember
+from sparkcep.session.messages.printed import is_sparks, short_message
 from sparkcep.session.messages.spark_errors import located
 from sparkcep.session.narrowing import Narrowing
 from sparkcep.session.parameters import checked_lengths
@@ -47,7 +48,7 @@ from sparkcep.sql.rule_sets.rule import REPORT, Rule, RuleError
 from sparkcep.sql.rule_sets.suppress import fits, without_suppressed
 from sparkcep.sql.statement import PatternOccurrence, Statement
 
-_Refusal = TypeVar("_Refusal", bound=PySparkException)
+_Refusal = TypeVar("_Refusal", bound=Exception)
 _names = iter(range(2**62))
 #: Rules that a warning names.
 _NAMED = 5
@@ -298,7 +299,7 @@ class RuleSet:
         return [shared for shared in passes if shared is not None], rest
 
     def one_pass(self, plans: list[tuple[BoundRule, AnyPlan]], rest: dict[str, str]) -> SharedPass | None:
-        """Rules of equal keys and filters; None where none of them can share an input.
+        """Rules of equal keys and filters; None where none of them can share an input, or all fail.
 
         Args:
             rest: gets those that cannot, with the reasons.
@@ -325,6 +326,12 @@ class RuleSet:
                 rest[bound.rule.name] = str(why)
         if not taken:
             return None
+        if self.call.reports_failing and (wrong := self.failed(planner)):
+            for bound, plan in taken:
+                if bound.rule.name in wrong:
+                    self.refuse(bound.rule, _failure(bound, plan, *wrong[bound.rule.name]))
+            self.bound = [bound for bound in self.bound if bound.rule.name not in wrong]
+            return self.one_pass([(b, plan) for b, plan in taken if b.rule.name not in wrong], rest)
         shared = planner.plan(len(call.keys.partition_by), plans[0][1].input.filters)
         if self.streams:
             unused = Pruning(lines=["not used: a rule set over a stream"])
@@ -393,6 +400,24 @@ class RuleSet:
             else:
                 self.refuse(bound.rule, of_condition(plan.query, wrong, refused[wrong.sql()]))
         return kept
+
+    def failed(self, planner: SharedPlanner) -> Mapping[str, tuple[str, _Failed]]:
+        """The rules of which a condition or a value of an event fails for some event of the log, which is read for it:
+        by name, the first such SQL and why."""
+        texts = {rule.name: planner.input.texts(rule) for rule in planner.rules}
+
+        def ask(some: list[str]) -> None:
+            items = ", ".join(f"max({text})" for text in some)
+            try:
+                self.analyzer.run(f"SELECT {items} FROM {{{SOURCE}}}", self.call.source).collect()
+            except Exception as error:
+                if not is_sparks(error):
+                    raise
+                raise _Failed(error) from None
+
+        wrong = failing(list(dict.fromkeys(text for own in texts.values() for text in own)), ask, _Failed)
+        found = {name: next((text for text in own if text in wrong), "") for name, own in texts.items()}
+        return {name: (text, wrong[text]) for name, text in found.items() if text}
 
     def refused(self, texts: list[str]) -> Mapping[str, AnalysisException | str]:
         """What Spark has against conditions, each an exception or a type that is not boolean."""
@@ -526,6 +551,26 @@ def _not_streamed(query: PatternQuery, why: str) -> PatternAnalysisError:
         f"Over a stream all rules of a set run in one operator, which this one cannot: {why}.",
         text=query.text or None, position=query.start,
         hint="let a stream of its own run it, as a statement with a checkpoint of its own",
+    )  # fmt: skip
+
+
+class _Failed(Exception):
+    """A job that failed: Spark's error class, or ours where it has none, and its sentence."""
+
+    def __init__(self, error: Exception) -> None:
+        known = error if isinstance(error, PySparkException) else None
+        self.error_class = (condition_of(known) if known else "") or "CEP_RULE_FAILED"
+        self.sentence = sentence(known) if known else short_message(error).split("\n")[0].rpartition("driver): ")[2]
+        super().__init__(self.sentence)
+
+
+def _failure(bound: BoundRule, plan: AnyPlan, sql: str, why: _Failed) -> PatternAnalysisError:
+    """Why a rule fails, at the condition that does, if it is one; the caller notes it."""
+    conditions = [c for own in plan.input.tests.values() for c in own if not c.shifts and c.sql() in sql]
+    position = conditions[-1].position if conditions else bound.query.start
+    return PatternAnalysisError(
+        why.error_class, why.sentence, text=bound.query.text, position=position,
+        hint="put a condition before it that keeps such events out, or write try_cast, try_divide and the like",
     )  # fmt: skip
 
 

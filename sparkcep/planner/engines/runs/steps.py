@@ -18,7 +18,7 @@ from sparkcep.expr.types import TIMES, NotCompilable
 from sparkcep.pattern import can_be_empty
 from sparkcep.planner.conditions.consistency import span_of
 from sparkcep.planner.conditions.match_conditions import MatchConditions
-from sparkcep.planner.conditions.row_conditions import RowCondition, row_condition, tests_by_name
+from sparkcep.planner.conditions.row_conditions import RowCondition, all_of, row_condition, tests_by_name
 from sparkcep.planner.input_plan import InputPlan
 from sparkcep.planner.plan import Analyzer
 from sparkcep.planner.steps import PlanSteps
@@ -328,7 +328,7 @@ class BlockPlanner(PlanSteps):
 
 def taken_by_any(tests: Sequence[Sequence[RowCondition]]) -> str:
     """SQL of the rows that some component can take. ``tests``: by component, what each demands of a row."""
-    texts = dict.fromkeys(" AND ".join(f"({c.sql()})" for c in own) for own in tests)
+    texts = dict.fromkeys(all_of([c.sql() for c in own]) for own in tests)
     return " OR ".join(f"({text})" for text in texts)
 
 

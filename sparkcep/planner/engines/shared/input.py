@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from sparkcep.exec.engines.shared.spec import Comparison, ComponentTest
-from sparkcep.planner.conditions.row_conditions import RowCondition
+from sparkcep.exec.engines.shared.spec import Comparison, ComponentTest, RuleSpec
+from sparkcep.planner.conditions.row_conditions import RowCondition, all_of, may_fail
 from sparkcep.planner.engines.runs.steps import type_test
 from sparkcep.planner.engines.shared.comparisons import comparison
 from sparkcep.planner.fields import Fields
@@ -16,10 +16,15 @@ from sparkcep.planner.plan import Analyzer
 from sparkcep.planner.sampling import Sampler
 from sparkcep.planner.steps import PlanSteps
 from sparkcep.planner.ties import is_orderable_here
-from sparkcep.query import PatternQuery, unescape
+from sparkcep.query import PatternQuery, in_backticks, unescape
 from sparkcep.settings import Settings
+from sparkcep.sql.lexicon import tokenize
 
 T = TypeVar("T")
+
+
+#: How types begin of which there are texts.
+_WITH_TEXT = ("string", "varchar", "char", "struct", "array", "map", "variant")
 
 
 class NotShared(Exception):
@@ -81,6 +86,7 @@ class SharedInput:
         of, types = -1, tuple[str, ...]()
         bits: list[int] = []
         compared: list[Comparison] = []
+        before: list[str] = []
         for condition in conditions:
             if condition.shifts:
                 raise NotShared("a condition on PREV or NEXT of one row")
@@ -92,8 +98,28 @@ class SharedInput:
             elif (found := comparison(text, self.fields, self.types)) is not None:
                 compared.append(Comparison(self.column(found.column), found.operator, found.values))
             else:
-                bits.append(self.condition(text))
+                bits.append(self.condition(all_of([*before, text], self.may_fail) if self.may_fail(text) else text))
+            before.append(text)
         return ComponentTest(types, of, tuple(bits), tuple(compared))
+
+    def may_fail(self, text: str) -> bool:
+        """Whether a condition may fail for events that do not satisfy those before it, as other types do not. A text
+        that is compared with a number is cast."""
+        tokens = tokenize(text)
+        columns = {self.fields.column_of(in_backticks(t.text)) for t in tokens if t.kind in ("word", "quoted")}
+        types = {self.types[c] for c in columns if c is not None}
+        is_cast = any(t.startswith(_WITH_TEXT) for t in types) and (
+            any(t.kind == "number" for t in tokens) or not all(t.startswith(_WITH_TEXT) for t in types)
+        )
+        return is_cast or may_fail(text)
+
+    def texts(self, rule: RuleSpec) -> list[str]:
+        """SQL that Spark evaluates over the log for a rule, where it is more than a column; of types with an order."""
+        bits = [self.conditions[bit] for test in rule.tests for bit in test.bits]
+        columns = (*rule.columns, *(rule.items.columns if rule.items is not None else ()))
+        values = [self.fields.texts[self.columns[column]] for column in columns]
+        computed = [f"to_json(named_struct('value', {text}))" for text in values if "(" in text or self.may_fail(text)]
+        return list(dict.fromkeys([*bits, *computed]))
 
     def own_ties(self, given: InputPlan) -> tuple[int, ...] | None:
         """Columns by which a pattern orders rows of equal keys, where the shared order is another.

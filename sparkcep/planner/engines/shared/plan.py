@@ -13,7 +13,7 @@ from sparkcep.expr.types import NotCompilable, Type
 from sparkcep.expr.typing_pass import Typing
 from sparkcep.pattern import Anchor, walk
 from sparkcep.planner.conditions.match_conditions import MatchConditions
-from sparkcep.planner.conditions.row_conditions import RowCondition
+from sparkcep.planner.conditions.row_conditions import RowCondition, tests_by_name
 from sparkcep.planner.conditions.trees import Conjunct
 from sparkcep.planner.engines.runs.steps import type_test
 from sparkcep.planner.engines.shared.comparisons import comparison
@@ -155,7 +155,8 @@ class SharedPlanner:
             return None
         query = plan.query
         own = Fields(query.columns, self.settings.case_sensitive)
-        owner = MatchConditions(query, own, self.types, analyze=self.analyze, ansi=self.settings.ansi)
+        tests = tests_by_name(plan.input.tests, plan.engine.names)
+        owner = MatchConditions(query, own, self.types, tests=tests, analyze=self.analyze, ansi=self.settings.ansi)
         trees: list[Expression] = []
         kinds: list[Type] = []
         for measure in measures:
