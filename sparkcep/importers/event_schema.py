@@ -3,6 +3,7 @@ entry of a map, or a column with a dot in its name."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from sqlglot import exp, parse_one
@@ -19,6 +20,8 @@ _KINDS = {
     "struct": ("STRUCT",),
     "map": ("MAP",),
 }
+#: What a terminal shows in other colours.
+_CODES = re.compile(r"\x1b\[\d*m")
 _KIND = {name: kind for kind, names in _KINDS.items() for name in names}
 
 
@@ -43,19 +46,19 @@ class EventSchema:
     """
 
     def __init__(self, columns: str | None) -> None:
-        self.columns: dict[str, tuple[str, exp.DataType]] | None = None
+        self.columns: dict[str, tuple[str, exp.DataType | None]] | None = None
         if columns is None:
             return
         try:
             table = parse_one(f"CREATE TABLE t ({columns})", dialect="spark")
         except SqlglotError as error:
             raise SparkCepError(
-                "CEP_ARGUMENTS", f"The columns cannot be read: {' '.join(str(error).split())[:200]}.",
+                "CEP_ARGUMENTS", f"The columns cannot be read: {_CODES.sub('', ' '.join(str(error).split()))[:200]}.",
                 hint='"time TIMESTAMP, process STRUCT<name: STRING, args: ARRAY<STRING>>"',
             ) from None  # fmt: skip
         schema = table.find(exp.Schema)
         found = schema.expressions if schema is not None else []
-        self.columns = {c.name.casefold(): (c.name, c.args["kind"]) for c in found if c.args.get("kind")}
+        self.columns = {c.name.casefold(): (c.name, c.args.get("kind")) for c in found}
 
     def column(self, parts: tuple[str, ...]) -> Column | None:
         """The column of a field, None for none. Of several ways to read a name that with the longest column counts."""
@@ -68,7 +71,9 @@ class EventSchema:
         return None
 
 
-def _part(sql: str, type_: exp.DataType, parts: tuple[str, ...]) -> Column | None:
+def _part(sql: str, type_: exp.DataType | None, parts: tuple[str, ...]) -> Column | None:
+    if type_ is None:
+        return Column(".".join((sql, *map(name, parts))))
     kind = _KIND.get(type_.this.value, "other")
     if not parts:
         if kind != "array":

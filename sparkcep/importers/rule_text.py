@@ -22,14 +22,12 @@ class ImportedRule:
         """The text of the rule's file."""
         lines = []
         for key, value in self.metadata.items():
-            items = value if key in LISTS and not isinstance(value, str) else [str(value)]
-            said = ", ".join(
-                " ".join(item.replace(",", " ").split()) if key in LISTS else _line(item) for item in items
-            )
+            items = [value] if isinstance(value, str) else map(str, value)
+            said = ", ".join(_line(item.replace(",", " ") if key in LISTS else item) for item in items)
             lines += [f"-- {key}: {said}"] if said else []
         lines += [f"-- Not as in the original: {_line(warning)}." for warning in self.warnings]
         return "\n".join([*lines, self.body, ""])
 
 
 def _line(text: str) -> str:
-    return " ".join(text.split())
+    return " ".join(text.split()).rstrip("\\")  # behind a backslash Spark goes on with the comment

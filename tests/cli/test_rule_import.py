@@ -41,6 +41,16 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "kuery.toml").write_text('[rule]\nlanguage = "kuery"\nquery = "a:b"\n')
     (tmp_path / "shell.eql").write_text("process where true")
     (tmp_path / "broken.toml").write_text("rule =")
+    (tmp_path / "deep.eql").write_text(f"process where {'(' * 400}true{')' * 400}")
+    (tmp_path / "number.toml").write_text("rule = 3")
+    (tmp_path / "odd.toml").write_text("""[rule]
+name = "ends with C:\\\\"
+author = "Me"
+references = "https://example.org/b"
+language = "eql"
+query = "process where true"
+threat = [{tactic = "x", technique = 3}]
+""")
     (tmp_path / "column.eql").write_text("process where process.pid == 1")
     (tmp_path / "text.eql").write_text("process where\n  process.name ==")
     (tmp_path / "more" / "Shell.eql").write_text('process where process.name == "sh" | head 5')
@@ -51,8 +61,8 @@ def test_rules_are_written_with_what_is_said_of_them(folder: Path, capsys: pytes
     into = folder / "rules" / "elastic"
     assert main(["rules", "import", "--eql", str(folder), "--into", str(into), "--columns", COLUMNS]) == 0
     printed = capsys.readouterr()
-    assert printed.out == "6 rules: 1 imported exactly, 1 with warnings, 4 not imported\n"
-    assert sorted(file.name for file in into.iterdir()) == ["Shell.sql", "download.sql"]
+    assert printed.out == "9 rules: 2 imported exactly, 1 with warnings, 6 not imported\n"
+    assert sorted(file.name for file in into.iterdir()) == ["Shell.sql", "download.sql", "odd.sql"]
     assert (
         (into / "download.sql").read_text()
         == """-- title: A shell that starts a download
@@ -70,6 +80,16 @@ WITHIN 1 minutes
 MATCHES LATEST
 """
     )
+    assert (
+        (into / "odd.sql").read_text()
+        == """-- title: ends with C:
+-- references: https://example.org/b
+-- owner: Me
+PATTERN SEQ(process e)
+"""
+    )
+    assert f"{folder}/deep.eql: not imported: a condition that is nested too deeply" in printed.err
+    assert f"{folder}/number.toml: not imported: a file without a rule" in printed.err
     assert f"{folder}/broken.toml: not imported: a file that cannot be read" in printed.err
     assert f"{folder}/column.eql: not imported: the log has no column process.pid" in printed.err
     assert "[CEP_EQL_SYNTAX] A field, a value or a function is expected here. Line 2, column 18." in printed.err

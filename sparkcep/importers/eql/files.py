@@ -35,10 +35,12 @@ def read_file(file: Path, schema: EventSchema, *, every_start: bool) -> list[Cal
         NotImported: the file cannot be read.
     """
     try:
-        text = file.read_text("utf-8")
+        text = file.read_text("utf-8-sig")
         rule = {"language": "eql", "query": text} if file.suffix == ".eql" else tomllib.loads(text).get("rule", {})
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise NotImported(f"a file that cannot be read: {error}") from None
+    if not isinstance(rule, dict) or not isinstance(rule.get("query", ""), str):
+        raise NotImported("a file without a rule")
 
     def make() -> ImportedRule:
         imported = import_eql(file.stem, rule.get("query", ""), schema, every_start=every_start)
@@ -49,19 +51,22 @@ def read_file(file: Path, schema: EventSchema, *, every_start: bool) -> list[Cal
 
 def _metadata(rule: Mapping[str, Any]) -> dict[str, str | list[str]]:
     """What Elastic's rule says of itself; tactics and techniques of MITRE ATT&CK as Sigma's tags spell them."""
-    tags: list[str] = []
-    for threat in rule.get("threat", ()):
-        tags.append(threat.get("tactic", {}).get("name", "").lower().replace(" ", "_"))
-        for technique in threat.get("technique", ()):
-            tags += [
-                technique.get("id", "").lower(),
-                *(sub.get("id", "").lower() for sub in technique.get("subtechnique", ())),
-            ]
+    tags: list[object] = []
+    for threat in _tables(rule.get("threat")):
+        tags += [tactic.get("name") for tactic in _tables([threat.get("tactic")])]
+        for technique in _tables(threat.get("technique")):
+            tags += [technique.get("id"), *(sub.get("id") for sub in _tables(technique.get("subtechnique")))]
+    author, references = rule.get("author", ""), rule.get("references", [])
     return {
         "title": str(rule.get("name", "")),
         "id": str(rule.get("rule_id", "")),
         "level": str(rule.get("severity", "")),
-        "tags": [f"attack.{tag}" for tag in dict.fromkeys(tags) if tag],
-        "references": list(rule.get("references", ())),
-        "owner": ", ".join(rule.get("author", ())),
+        "tags": [f"attack.{str(tag).lower().replace(' ', '_')}" for tag in dict.fromkeys(tags) if tag],
+        "references": references if isinstance(references, list) else str(references),
+        "owner": ", ".join(map(str, author)) if isinstance(author, list) else str(author),
     }
+
+
+def _tables(value: object) -> list[dict[str, Any]]:
+    """The tables of a list, if it is one."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

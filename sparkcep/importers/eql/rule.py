@@ -124,7 +124,8 @@ class _Importer:
                 self.join(start, own[first], _nth(n, step.runs), own[n])
         if self.every_start or len(present) < 2:
             return out, False
-        if first == 0 and not any(own) and all(step.runs == 1 for step in steps):
+        is_plain = len(present) == len(steps) or len(present) == 2
+        if first == 0 and is_plain and not any(own) and all(step.runs == 1 for step in steps):
             types = [steps[n].event.category for n in present]
             if len(present) == 2 or (len(present) == 3 and None not in types and len(set(types)) == 3):
                 return out, True

@@ -7,6 +7,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
+from sparkcep.errors import PatternAnalysisError, SparkCepError
 from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.session.rules.call import named_rules
 from sparkcep.sql.rewriter import Rewriter
@@ -26,5 +27,13 @@ def run_catalogue(
     Raises:
         SparkCepError: CEP_RULES; CEP_RULE_METADATA, at its place in the rule's text.
     """
-    rules = named_rules(analyzer, rewriter, statement, form, evaluate)
-    return analyzer.spark.createDataFrame([read_metadata(rule).row(rule) for rule in rules], CATALOGUE)
+    rows = []
+    for rule in named_rules(analyzer, rewriter, statement, form, evaluate):
+        try:
+            rows.append(read_metadata(rule).row(rule))
+        except SparkCepError as error:
+            sentence = f"Rule {rule.name}: {error.sentence}"
+            raise PatternAnalysisError(
+                error.error_class, sentence, text=error.text, position=error.position, hint=error.hint
+            ) from None
+    return analyzer.spark.createDataFrame(rows, CATALOGUE)

@@ -15,7 +15,7 @@ from sparkcep.exec.operator import match
 from sparkcep.planner.choice import make_plan
 from sparkcep.planner.conditions.row_conditions import RowCondition
 from sparkcep.planner.engines.shared.input import NotShared
-from sparkcep.planner.engines.shared.output import NO_MEASURES
+from sparkcep.planner.engines.shared.output import NO_MEASURES, text_of_keys
 from sparkcep.planner.engines.shared.plan import SharedPlan, SharedPlanner, spark_conditions
 from sparkcep.planner.engines.shared.pruning import SetAsks
 from sparkcep.planner.engines.shared.stream import stream_input
@@ -50,8 +50,12 @@ from sparkcep.sql.statement import PatternOccurrence, Statement
 
 _Refusal = TypeVar("_Refusal", bound=Exception)
 _names = iter(range(2**62))
+#: A column with the keys that a rule has besides those of the call.
+_OWN = "_sparkcep_own_keys"
 #: Rules that a warning names.
 _NAMED = 5
+#: Rules of a pass that EXPLAIN names.
+_LISTED = 20
 #: Measures of a rule's query that say which match it is, beside its events: its number, start and end.
 _TOLD = 3
 
@@ -153,12 +157,26 @@ class RuleSet:
                 if not read_metadata(rule).enabled:
                     continue
                 bound = bind_rule(rule, columns, self.call.keys, self.call.settings, self.type_of)
+                self.check_keys(bound)
                 if bound.suppress:
                     self.check_suppress(bound)
                 self.bound.append(bound)
             except SparkCepError as error:
                 self.refuse(rule, error)
         self.check_regexes()
+
+    def check_keys(self, bound: BoundRule) -> None:
+        """Raises CEP_RULE_KEYS, or what Spark says, for keys of a rule that are no expressions."""
+        for key in bound.query.partition_by[len(self.call.keys.partition_by) :]:
+            try:
+                found = self.analyzer.asked([f"({key.expression})"], self.call.source)
+            except AnalysisException as error:
+                raise located(bound.query, error, key.position) from None
+            if len(found) != 1:
+                raise PatternAnalysisError(
+                    "CEP_RULE_KEYS", f"{unescape(key.expression)} is not one key.", text=bound.query.text,
+                    position=key.position,
+                )  # fmt: skip
 
     def check_regexes(self) -> None:
         """Refuse rules with regular expressions that are none: they would fail where they run, and all rules with
@@ -249,6 +267,11 @@ class RuleSet:
             notes.append(f"Alerts that come too soon behind another are left out: {', '.join(sorted(periods))}")
         return RuleSetResult(sql, notes, relations, passes, self)
 
+    @property
+    def tells_own_keys(self) -> bool:
+        """Whether rows say which of a rule's own partitions they are of, since it suppresses alerts in each."""
+        return any(b.suppress and len(b.query.partition_by) > len(self.call.keys.partition_by) for b in self.bound)
+
     def described(self, shared: SharedPass) -> list[str]:
         """What EXPLAIN says of rules that share their input."""
         plan, given = shared.plan, shared.plan.input
@@ -258,6 +281,8 @@ class RuleSet:
             what += f", partitioned by {', '.join(unescape(key.expression) for key in own)} too"
         notes = [
             f"Rule set: {len(plan.spec.rules)} {'rule reads' if len(plan.spec.rules) == 1 else 'rules read'} {what}",
+            f"  rules: {', '.join(rule.name for rule in plan.spec.rules[:_LISTED])}"
+            + (", ..." if len(plan.spec.rules) > _LISTED else ""),
             f"  conditions evaluated by Spark, each once: {len(given.bits)}",
             f"  columns sent to the matchers: {len(given.shape.columns)}",
             f"  layout: {given.layout} ({given.layout_reason})",
@@ -311,19 +336,26 @@ class RuleSet:
         base = replace(
             first, order_by=call.keys.order_by, event_type=event_type, groups=(), within=None, streaming=self.streams
         )
+        asking = [base]  # whose expressions Spark is asked about
         planner = SharedPlanner(
-            base, call.settings, lambda items: self.analyze(items, base), self.sampler(base), self.column_types, names
-        )
+            base, call.settings, lambda items: self.analyze(items, asking[0]), self.sampler(base), self.column_types,
+            names,
+        )  # fmt: skip
         taken: list[tuple[BoundRule, AnyPlan]] = []
         for bound, plan in plans:
+            asking[0] = bound.query
             try:
                 planner.add(bound.rule.name, plan, bound.measures)
                 taken.append((bound, plan))
+            except SparkCepError as error:
+                self.refuse(bound.rule, error)
+                self.bound.remove(bound)
             except NotShared as why:
                 if self.streams:  # in one operator rules may come and go, and Spark allows no second one
                     self.refuse(bound.rule, _not_streamed(bound.query, str(why)))
                     continue
                 rest[bound.rule.name] = str(why)
+        asking[0] = base
         if not taken:
             return None
         if self.call.reports_failing and (wrong := self.failed(planner)):
@@ -447,13 +479,16 @@ class RuleSet:
             except PySparkTypeError:
                 raise untransportable(plan, frame) from None
         self.analyzer.matched[name] = found.frame
-        return plan.output.sql().replace(f"{{{SOURCE}}}", found.sql(f"{{{name}}}"))
+        more = [f"{plan.output.own_keys()} AS {_OWN}"] if self.tells_own_keys else []
+        return plan.output.sql(more).replace(f"{{{SOURCE}}}", found.sql(f"{{{name}}}"))
 
     def alone(self, bound: BoundRule) -> tuple[Relation, str] | None:
         """A rule as a relation of its own, and SQL that gives the set's columns of it; None where it is refused."""
         # Rows are counted for events' positions: none may be dropped.
         settings = replace(self.call.settings, gap_elimination=False)
         name = f"{PREFIX}relation_{next(_names)}"
+        if self.tells_own_keys:
+            bound = replace(bound, query=replace(bound.query, hidden_keys=0))
         try:
             plan = self.planned(bound, settings)
             given = self.call.source
@@ -472,17 +507,18 @@ class RuleSet:
         rows = self.analyzer.analyzed(sql)
         text = without_suppressed(rows.columns, len(rows.columns) - len(COLUMNS), periods)
         name = f"{PREFIX}alerts_{next(_names)}"
-        self.analyzer.matched[name] = self.matched(text, rows)
+        self.analyzer.matched[name] = self.matched(text, rows).drop(_OWN)
         return f"SELECT * FROM {{{name}}}"
 
     def items(self, bound: BoundRule, plan: AnyPlan) -> list[str]:
         """The set's columns over the columns of a rule's relation."""
-        shown = list(plan.input.keys)[: len(self.call.keys.partition_by)]
+        all_keys = [quote(name) for _, name in plan.input.keys]
+        shown = all_keys[: len(self.call.keys.partition_by)]
+        own = [f"{text_of_keys(all_keys[len(shown) :])} AS {_OWN}"] if self.tells_own_keys else []
         values = [f"{string_literal(m.name)}, CAST(`{VALUE}{n}` AS STRING)" for n, m in enumerate(bound.measures)]
         measures = f"map({', '.join(values)})" if values else NO_MEASURES
-        names = [quote(name) for _, name in shown]
         common = ["match_number", "start_time", "end_time", "events"]
-        return [f"{string_literal(bound.rule.name)} AS rule", *names, *common, f"{measures} AS measures"]
+        return [f"{string_literal(bound.rule.name)} AS rule", *shown, *own, *common, f"{measures} AS measures"]
 
     # -- results ---------------------------------------------------------------------------------------------------
 

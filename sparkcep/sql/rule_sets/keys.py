@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.query import KeyExpression, SortKey
+from sparkcep.sql.lexicon import pair_parentheses, tokenize
 from sparkcep.sql.sort_item import SortItem
 from sparkcep.sql.statement import Statement
+from sparkcep.sql.token_text import TokenText
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +24,17 @@ class LogKeys:
     names: frozenset[str] = frozenset()
 
     def with_own(self, own: Sequence[KeyExpression]) -> tuple[KeyExpression, ...]:
-        """PARTITION BY of a rule: the set's, and the rule's own behind it."""
+        """PARTITION BY of a rule: the set's, and the rule's own behind it, in an order that is not the rule's, so that
+        rules with the same keys read the same partitions. `(a, b)` are two keys."""
+        more = {part.folded: part for key in own for part in _parts(key)}
         seen = {key.folded for key in self.partition_by}
-        return (*self.partition_by, *(key for key in own if key.folded not in seen))
+        return (*self.partition_by, *(more[folded] for folded in sorted(more) if folded not in seen))
+
+
+def _parts(key: KeyExpression) -> list[KeyExpression]:
+    tokens = tokenize(key.expression)
+    text = TokenText(key.expression, tokens, pair_parentheses(tokens))
+    return [replace(key, expression=text.written(*span)) for span in text.between_commas(0, len(tokens))]
 
 
 def refuse_order(statement: Statement, order_by: Sequence[SortItem]) -> None:

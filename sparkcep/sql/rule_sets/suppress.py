@@ -54,7 +54,7 @@ def without_suppressed(columns: Sequence[str], keys: int, periods: Mapping[str, 
     is the first again.
 
     Args:
-        columns: of the set. keys: how many of them, behind the first, say which partition of the log a row is of.
+        columns: of the set. keys: how many of them, behind the first, say which partition a row is of.
         periods: SQL by the rule's name.
     """
     until = next(name for name in (_UNTIL + "_" * n for n in range(len(columns) + 1)) if name not in columns)

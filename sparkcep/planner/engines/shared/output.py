@@ -19,15 +19,17 @@ _TEXT = (
 
 @dataclass(frozen=True, slots=True)
 class SharedOutput(OutputSql):
-    """Names by the numbers that the matches have. ``keys``: of PARTITION BY; ``measures``: of what rules return."""
+    """Names by the numbers that the matches have. ``keys``: of PARTITION BY; ``measures``: of what rules return;
+    ``own``: how many keys stand behind those."""
 
     keys: Sequence[str]
     rules: tuple[str, ...]
     variables: tuple[str, ...]
     measures: tuple[str, ...]
+    own: int = 0
 
-    def sql(self) -> str:
-        """One SELECT over ``{SOURCE}``."""
+    def sql(self, more: Sequence[str] = ()) -> str:
+        """One SELECT over ``{SOURCE}``. ``more``: items behind the keys."""
         measures = NO_MEASURES
         if self.measures:
             name = named(self.measures, "m.n")
@@ -36,10 +38,20 @@ class SharedOutput(OutputSql):
         items = [
             f"{named(self.rules, f'{PREFIX}rule')} AS rule",
             *(f"{PREFIX}k{i} AS {quote(name)}" for i, name in enumerate(self.keys)),
+            *more,
             f"{PREFIX}number AS match_number", f"{PREFIX}start AS start_time", f"{PREFIX}end AS end_time",
             f"transform({PREFIX}events, e -> {event}) AS events", f"{measures} AS measures",
         ]  # fmt: skip
         return f"SELECT {', '.join(items)} FROM {{{SOURCE}}}"
+
+    def own_keys(self) -> str:
+        """The keys that rules have besides, as one text."""
+        return text_of_keys([f"{PREFIX}k{len(self.keys) + n}" for n in range(self.own)])
+
+
+def text_of_keys(keys: Sequence[str]) -> str:
+    """SQL of a text that is equal for equal keys."""
+    return f"to_json(array({', '.join(f'CAST({key} AS STRING)' for key in keys)}))"
 
 
 def named(names: Sequence[str], number: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from sparkcep.errors import SparkCepError
 from sparkcep.exec.engines.shared.spec import RuleItems, RuleSpec, SharedSpec
 from sparkcep.exec.shape import Within
 from sparkcep.expr.nodes import LABEL_COLUMN, ROW_COLUMN, AggregateSlot, Expression, NavigationSlot, columns_read
@@ -90,7 +91,7 @@ class SharedPlanner:
         try:
             self.rules.append(self.rule(name, plan, measures))
             self.names.append(name)
-        except NotShared:
+        except (NotShared, SparkCepError):
             for own, length in zip(told, before, strict=True):
                 del own[length:]
             raise
@@ -215,9 +216,10 @@ class SharedPlanner:
         time = self.fields.add(self.input.steps.query.order_by[0].expression)
         given = self.input.plan(*self.layout(filters), filters)
         spec = SharedSpec(tuple(self.rules), order, time)
+        shown = [name for _, name in self.input.keys[:keys]]
         output = SharedOutput(
-            [name for _, name in self.input.keys[:keys]], tuple(self.names), tuple(self.variables), tuple(self.measures)
-        )  # fmt: skip
+            shown, tuple(self.names), tuple(self.variables), tuple(self.measures), len(self.input.keys) - keys
+        )
         return SharedPlan(given, spec, output)
 
 
