@@ -72,7 +72,9 @@ def sources() -> list[Source]:
     found = [Source.of_cases(file) for file in sorted(CASES.rglob("*.test"))]
     found += [Source(f"docs/{f.relative_to(DOCS).with_suffix('')}", f) for f in sorted(DOCS.rglob("*.md"))]
     examples = folder("stocks").parent
-    found += [Source(f"examples/{f.relative_to(examples).with_suffix('')}", f) for f in sorted(examples.rglob("*.sql"))]
+    rules = examples / "rules"  # in whose folders are rules, no statements
+    statements = [f for f in sorted(examples.rglob("*.sql")) if rules not in f.parent.parents]
+    found += [Source(f"examples/{f.relative_to(examples).with_suffix('')}", f) for f in statements]
     if CONFORMANCE.exists():
         found.append(Source(CONFORMANCE_NAME, CONFORMANCE))
     return [s for s in found if any(step.kind == "plan" for step in s.steps())]

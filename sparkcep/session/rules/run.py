@@ -507,8 +507,9 @@ class RuleSet:
         rows = self.analyzer.analyzed(sql)
         text = without_suppressed(rows.columns, len(rows.columns) - len(COLUMNS), periods)
         name = f"{PREFIX}alerts_{next(_names)}"
-        self.analyzer.matched[name] = self.matched(text, rows).drop(_OWN)
-        return f"SELECT * FROM {{{name}}}"
+        self.analyzer.matched[name] = self.matched(text, rows)
+        shown = [quote(column) for column in rows.columns if column != _OWN]
+        return f"SELECT {', '.join(shown)} FROM {{{name}}}"
 
     def items(self, bound: BoundRule, plan: AnyPlan) -> list[str]:
         """The set's columns over the columns of a rule's relation."""
