@@ -10,19 +10,20 @@ from __future__ import annotations
 import ipaddress
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sparkcep.importers.eql.nodes import Call, Expression, Field, Literal, Logical, Lookup, Not, Operation, fields_in
 from sparkcep.importers.event_schema import Column, EventSchema
 from sparkcep.importers.literals import literal, string
 from sparkcep.importers.problems import NotImported
+from sparkcep.importers.truths import ALWAYS, NEVER, Truth, joined, negated, one_of, whole_text
 
 _ELEMENT = "x"
-#: Conditions that hold for all events, and for none.
-_ALWAYS, NEVER = "true", "false"
 _TEXTS = ("concat", "string", "substring")
 _ARITHMETIC = {"add": "+", "subtract": "-", "multiply": "*"}
+#: In regular expressions: escapes of letters, quantifiers behind quantifiers, `(?`, intersections of classes.
+_OTHERWISE = re.compile(r"(?<!\\)(?:\\\\)*\\\w|(?<!\\)[*+?}][+?]|(?<!\\)\(\?|&&")
 _OPERATORS = ("+", "-", "*", "/", "%")
 _TESTS = {"startswith": "startswith", "endswith": "endswith", "stringcontains": "contains"}
 
@@ -51,21 +52,21 @@ class Conditions:
             found = [text for operand in node.operands for text in self.conjuncts(operand)]
             return [NEVER] if NEVER in found else found
         text, _ = self.condition(node)
-        return [] if text == _ALWAYS else [text]
+        return [] if text == ALWAYS else [text]
 
-    def condition(self, node: Expression) -> tuple[str, bool]:
+    def condition(self, node: Expression) -> Truth:
         """SQL of a truth, and whether it may be NULL."""
         if (truth := _truth(node)) is not None:
             return self.condition(truth)
         match node:
             case Logical(operator=operator, operands=operands):
-                return _joined(operator, [self.condition(operand) for operand in operands])
+                return joined(operator.upper(), [self.condition(operand) for operand in operands])
             case Not(operand=operand) if (truth := _truth(operand)) is not None:
                 return self.condition(Not(truth))
             case Not(operand=Operation(operator="==", left=left, right=right) as equal):
                 return self.differs(equal, left, right)
             case Not(operand=operand):
-                return _negated(*self.condition(operand)), False
+                return negated(*self.condition(operand))
             case Literal(value=bool() as value):
                 return literal(value), False
             case Operation(operator="!=", left=left, right=right):
@@ -73,21 +74,21 @@ class Conditions:
             case _:
                 return self.of_one_element(node)
 
-    def differs(self, equal: Operation, left: Expression, right: Expression) -> tuple[str, bool]:
+    def differs(self, equal: Operation, left: Expression, right: Expression) -> Truth:
         """`not ==`."""
         scalar = isinstance(left, Field) and self.known(left).sql and not self.known(left).is_array
         if scalar and isinstance(right, Literal) and right.value is not None and self.comparable(left, right):
             return f"{self.value(left)} IS DISTINCT FROM {self.beside(left, right)}", False
-        return _negated(*self.of_one_element(equal)), False
+        return negated(*self.of_one_element(equal))
 
-    def of_one_element(self, node: Expression) -> tuple[str, bool]:
+    def of_one_element(self, node: Expression) -> Truth:
         """A test, of one element of a list where it has one."""
         fields = {f.name: f for f in fields_in(node)}
         if not fields:
             raise NotImported("a condition on no field")
         tested = _null_test(node)
         if not all(self.known(f).sql for f in fields.values()):  # of a field that the log does not have
-            return (NEVER if tested is None else _ALWAYS), False
+            return (NEVER if tested is None else ALWAYS), False
         lists = [f for f in fields.values() if self.known(f).is_array]
         if not lists:
             return self.test(node)
@@ -101,7 +102,7 @@ class Conditions:
         text, _ = inner.test(node)
         return (text, False) if text == NEVER else (f"exists({whole}, {_ELEMENT} -> {text})", True)
 
-    def test(self, node: Expression) -> tuple[str, bool]:
+    def test(self, node: Expression) -> Truth:
         """A comparison, a lookup, a function or a field that is true or false."""
         match node:
             case Operation(operator=operator, left=left, right=right) if operator in ("==", "<", "<=", ">", ">="):
@@ -120,7 +121,7 @@ class Conditions:
 
     # -- comparisons -----------------------------------------------------------------------------------------------
 
-    def compared(self, operator: str, left: Expression, right: Expression) -> tuple[str, bool]:
+    def compared(self, operator: str, left: Expression, right: Expression) -> Truth:
         """A comparison; false where a value cannot be one of the column.
 
         Raises:
@@ -190,14 +191,14 @@ class Conditions:
             return self.one_of(node, values)
         left, texts = self.text(node.left), [v.value if isinstance(v.value, str) else literal(v.value) for v in values]
         if node.operator == "regex":
-            return f"regexp_like({left}, {_one_matches(map(_java, texts), node.ignores_case)})"
+            return whole_text(left, map(_java, texts), ignores_case=node.ignores_case)
         if not any("*" in text or "?" in text for text in texts):
             if not node.ignores_case:
-                return f"{left} {_in(list(map(string, texts)))}"
-            return f"lower({left}) {_in([string(text.lower()) for text in texts])}"
+                return f"{left} {one_of(list(map(string, texts)))}"
+            return f"lower({left}) {one_of([string(text.lower()) for text in texts])}"
         if node.ignores_case:
             return f"wildcard_match({left}, {', '.join(map(string, texts))})"
-        return f"regexp_like({left}, {_one_matches(map(_wildcards, texts), False)})"
+        return whole_text(left, map(_wildcards, texts), ignores_case=False)
 
     def one_of(self, node: Lookup, values: Sequence[Literal]) -> str:
         """`in`, of which null is a value like others."""
@@ -207,9 +208,9 @@ class Conditions:
         folded = [v for v in known if node.ignores_case and isinstance(v.value, str)]
         others = [v for v in known if v not in folded]
         if folded:
-            parts.append(f"lower({left}) {_in([string(str(v.value).lower()) for v in folded])}")
+            parts.append(f"lower({left}) {one_of([string(str(v.value).lower()) for v in folded])}")
         if others:
-            parts.append(f"{left} {_in([self.beside(node.left, v) for v in others])}")
+            parts.append(f"{left} {one_of([self.beside(node.left, v) for v in others])}")
         return NEVER if not parts else parts[0] if len(parts) == 1 else f"({' OR '.join(parts)})"
 
     # -- values ----------------------------------------------------------------------------------------------------
@@ -310,24 +311,6 @@ def _truth(node: Expression) -> Expression | None:
     return None
 
 
-def _joined(operator: str, parts: Sequence[tuple[str, bool]]) -> tuple[str, bool]:
-    neutral, decisive = (_ALWAYS, NEVER) if operator == "and" else (NEVER, _ALWAYS)
-    if any(text == decisive for text, _ in parts):
-        return decisive, False
-    kept = [part for part in parts if part[0] != neutral]
-    if len(kept) < 2:
-        return kept[0] if kept else (neutral, False)
-    return f"({f' {operator.upper()} '.join(text for text, _ in kept)})", any(nullable for _, nullable in kept)
-
-
-def _negated(text: str, nullable: bool) -> str:
-    if text in (_ALWAYS, NEVER):
-        return NEVER if text == _ALWAYS else _ALWAYS
-    if nullable:
-        return f"NOT coalesce({text}, false)"
-    return f"{text.removesuffix(' IS NULL')} IS NOT NULL" if text.endswith(" IS NULL") else f"NOT {text}"
-
-
 def _null_test(node: Expression) -> Expression | None:
     """What is compared with null."""
     if not isinstance(node, Operation) or node.operator != "==":
@@ -336,10 +319,6 @@ def _null_test(node: Expression) -> Expression | None:
         if isinstance(other, Literal) and other.value is None:
             return one
     return None
-
-
-def _in(items: Sequence[str]) -> str:
-    return f"= {items[0]}" if len(items) == 1 else f"IN ({', '.join(items)})"
 
 
 def _whole_number(node: Expression) -> int:
@@ -370,17 +349,14 @@ def _wildcards(pattern: str) -> str:
     return "".join({"*": ".*", "?": "."}.get(c) or re.escape(c) for c in re.sub(r"\*+", "*", pattern))
 
 
-def _one_matches(patterns: Iterable[str], ignores_case: bool) -> str:
-    """SQL of a regular expression, of several of which one is to match a whole text."""
-    return string(f"(?{'iu' if ignores_case else ''}s)^(?:{'|'.join(patterns)})$(?!.)")
-
-
 def _java(pattern: str) -> str:
     """A regular expression of Lucene's as one of Java's: `^` and `$` are characters there.
 
     Raises:
-        NotImported: it has an operator that Java does not have.
+        NotImported: it has what Java does not have, or reads otherwise.
     """
+    if (found := _OTHERWISE.search(pattern)) is not None:
+        raise NotImported(f"{found[0]} in a regular expression")
     out, in_class, at = [], False, 0
     while at < len(pattern):
         c = pattern[at]

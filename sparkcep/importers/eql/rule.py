@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence as Several
 from dataclasses import dataclass, field
 
-from sparkcep.importers.eql.conditions import NEVER, Conditions
+from sparkcep.importers.eql.conditions import Conditions
 from sparkcep.importers.eql.nodes import EventQuery, Expression, Field, Query, Sequence, Step
 from sparkcep.importers.eql.parser import read_eql
 from sparkcep.importers.event_schema import EventSchema
 from sparkcep.importers.problems import NotImported
 from sparkcep.importers.rule_text import ImportedRule
+from sparkcep.importers.truths import NEVER
 
 _UNITS = {"d": "days", "h": "hours", "m": "minutes", "s": "seconds", "ms": "milliseconds", "micros": "microseconds"}
 

@@ -38,6 +38,7 @@ from sigma.types import (
 from sparkcep.importers.event_schema import Column, EventSchema
 from sparkcep.importers.literals import literal, string
 from sparkcep.importers.problems import NotImported
+from sparkcep.importers.truths import Truth, joined, negated, one_of, whole_text
 
 _ELEMENT = "x"
 _COMPARED = {CompareOperators.LT: "<", CompareOperators.LTE: "<=", CompareOperators.GT: ">", CompareOperators.GTE: ">="}
@@ -67,25 +68,21 @@ class Conditions:
             return [text for operand in node.args for text in self.conjuncts(operand)]
         return [self.condition(node)[0]]
 
-    def condition(self, node: Any) -> tuple[str, bool]:
+    def condition(self, node: Any) -> Truth:
         """SQL of a truth, and whether it may be NULL."""
         match node:
             case ConditionOR() | ConditionAND():
-                parts = self.several(node)
-                word = " OR " if isinstance(node, ConditionOR) else " AND "
-                text = word.join(text for text, _ in parts)
-                return (text if len(parts) == 1 else f"({text})"), any(nullable for _, nullable in parts)
+                return joined("OR" if isinstance(node, ConditionOR) else "AND", self.several(node))
             case ConditionNOT():
-                text, nullable = self.condition(node.args[0])
-                return f"NOT coalesce({text}, false)" if nullable else f"NOT {text}", False
+                return negated(*self.condition(node.args[0]))
             case ConditionFieldEqualsValueExpression():
                 return self.fits(self.column(node.field), [node.value])
         raise NotImported("keywords, which are looked for in all fields")
 
-    def several(self, node: ConditionItem) -> list[tuple[str, bool]]:
+    def several(self, node: ConditionItem) -> list[Truth]:
         """The operands of AND or OR; values of one field that OR joins are one test."""
         of_field: dict[str, list[Any]] = {}
-        parts: list[tuple[str, bool]] = []
+        parts: list[Truth] = []
         for operand in _operands(node):
             if isinstance(node, ConditionOR) and isinstance(operand, ConditionFieldEqualsValueExpression):
                 of_field.setdefault(operand.field, []).append(operand.value)
@@ -106,7 +103,7 @@ class Conditions:
             raise NotImported(f"the log has no column {name}")
         return found
 
-    def fits(self, column: Column, values: Sequence[Any]) -> tuple[str, bool]:
+    def fits(self, column: Column, values: Sequence[Any]) -> Truth:
         """Whether a field, or one element of a list, is one of some values."""
         whole = f"{self.variable}.{column.sql}"
         field = _ELEMENT if column.is_array else whole
@@ -125,28 +122,26 @@ class Conditions:
         wildcards: list[str] = []
         ranges: list[str] = []
         others: list[str] = []
+        text = f"CAST({field} AS STRING)" if kind in ("number", "boolean") else field
         for value in values:
             match value:
                 case SigmaCIDRExpression():
                     ranges.append(string(value.cidr))
                 case SigmaCasedString():
-                    others.append(_cased(field, value))
+                    others.append(_cased(text, value))
                 case SigmaString():
                     plain = _plain(value)
-                    if kind in ("number", "boolean"):
-                        field = field if field.startswith("CAST") else f"CAST({field} AS STRING)"
                     if plain is not None:
                         texts.append(string(plain.lower()))
                     elif (pattern := _wildcard(value)) is not None:
                         wildcards.append(string(pattern))
                     else:
-                        others.append(f"regexp_like({field}, {string(f'(?ius)^{_regex(value)}$(?!.)')})")
+                        others.append(whole_text(text, [_regex(value)], ignores_case=True))
                 case _:
                     others.append(self.test(field, kind, value))
-        lower = f"lower({field})"
-        out = [f"{lower} = {texts[0]}" if len(texts) == 1 else f"{lower} IN ({', '.join(texts)})"] if texts else []
-        out += [f"wildcard_match({field}, {', '.join(wildcards)})"] if wildcards else []
-        out += [f"cidr_match({field}, {', '.join(ranges)})"] if ranges else []
+        out = [f"lower({text}) {one_of(texts)}"] if texts else []
+        out += [f"wildcard_match({text}, {', '.join(wildcards)})"] if wildcards else []
+        out += [f"cidr_match({text}, {', '.join(ranges)})"] if ranges else []
         return [*out, *others]
 
     def test(self, field: str, kind: str, value: Any) -> str:
@@ -212,4 +207,4 @@ def _cased(field: str, value: SigmaCasedString) -> str:
     plain = _plain(value)
     if plain is not None:
         return f"{field} = {string(plain)}"
-    return f"regexp_like({field}, {string(f'(?s)^{_regex(value)}$(?!.)')})"
+    return whole_text(field, [_regex(value)], ignores_case=False)
