@@ -6,7 +6,7 @@ The row counts as already mapped to the variable, so `B.x` and `x` in B's own co
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -107,26 +107,28 @@ def tests_by_name(conditions: Mapping[int, Sequence[RowCondition]], names: Seque
     return out
 
 
-def all_of(texts: Sequence[str], fails: Callable[[str], bool] | None = None) -> str:
+def all_of(texts: Sequence[str]) -> str:
     """SQL of conditions that hold together; empty for none.
 
     What may fail is evaluated only where the conditions before it hold. AND does not say so: Spark evaluates an
     expression that stands in several of them once for each row, before all. So it stands in CASE, and the conditions
     before it in front as well, where a source can use them.
 
-    Args:
-        fails: whether a condition may fail; without it :func:`may_fail`.
-
     >>> all_of(["type = 'B'", "a / b > 1"])
     "(type = 'B') AND (CASE WHEN (type = 'B') THEN (a / b > 1) END)"
     """
-    fails = fails or may_fail
-    first = next((n for n, text in enumerate(texts) if n and fails(text)), len(texts))
+    first = next((n for n, text in enumerate(texts) if n and may_fail(text)), len(texts))
     before = " AND ".join(f"({text})" for text in texts[:first])
-    inside = ""
-    for text in reversed(texts[first:]):
-        inside = f"(CASE WHEN ({text}) THEN {inside} END)" if inside else f"({text})"
-    return f"{before} AND (CASE WHEN {before} THEN {inside} END)" if inside else before
+    return f"{before} AND {guarded([before, *texts[first:]])}" if first < len(texts) else before
+
+
+def guarded(texts: Sequence[str]) -> str:
+    """SQL of conditions each of which is evaluated only where those before it hold."""
+    *before, last = texts
+    out = f"({last})"
+    for text in reversed(before):
+        out = f"(CASE WHEN {text} THEN {out} END)"
+    return out
 
 
 def may_fail(text: str) -> bool:

@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from sqlglot import exp
+
 from sparkcep.exec.engines.shared.spec import Comparison, ComponentTest, RuleSpec
-from sparkcep.planner.conditions.row_conditions import RowCondition, all_of, may_fail
+from sparkcep.planner.conditions.row_conditions import RowCondition, guarded, may_fail
 from sparkcep.planner.engines.runs.steps import type_test
 from sparkcep.planner.engines.shared.comparisons import comparison
 from sparkcep.planner.fields import Fields
@@ -16,9 +18,9 @@ from sparkcep.planner.plan import Analyzer
 from sparkcep.planner.sampling import Sampler
 from sparkcep.planner.steps import PlanSteps
 from sparkcep.planner.ties import is_orderable_here
-from sparkcep.query import PatternQuery, in_backticks, unescape
+from sparkcep.query import PatternQuery, in_backticks, string_literal, unescape
 from sparkcep.settings import Settings
-from sparkcep.sql.lexicon import tokenize
+from sparkcep.sql.lexicon import parse_expression
 
 T = TypeVar("T")
 
@@ -69,6 +71,7 @@ class SharedInput:
         self.ties = [t for t in sorted_by if t not in own]
         self.tied = False
         self.conditions: list[str] = []
+        self.guards: dict[str, dict[tuple[str, str], dict[str, None]]] = {}
         self.columns: list[int] = []
 
     def condition(self, text: str) -> int:
@@ -97,25 +100,57 @@ class SharedInput:
                 of, types = self.column(query.event_type or ""), tuple(component.types)
             elif (found := comparison(text, self.fields, self.types)) is not None:
                 compared.append(Comparison(self.column(found.column), found.operator, found.values))
+            elif not self.may_fail(text):
+                bits.append(self.condition(text))
+            elif query.streaming:  # what is known of a stream's events does not change with the other rules
+                bits.append(self.condition(guarded([*before, text])))
             else:
-                bits.append(self.condition(all_of([*before, text], self.may_fail) if self.may_fail(text) else text))
+                bits.append(self.condition(text))
+                self.guard(text, (query.event_type or "") if types else "", types, [t for t in before if t != by_type])
             before.append(text)
         return ComponentTest(types, of, tuple(bits), tuple(compared))
+
+    def guard(self, text: str, event_type: str, types: Sequence[str], before: Sequence[str]) -> None:
+        """Note for which events a component needs a condition that may fail: those of its types, by a column, that
+        satisfy the conditions before it."""
+        known = self.guards.setdefault(text, {}).setdefault((event_type, guarded(before) if before else ""), {})
+        known.update(dict.fromkeys(types))
+
+    def evaluated(self, text: str) -> str:
+        """A condition, evaluated only for events for which some component needs it."""
+        needed = []
+        for (event_type, before), types in self.guards.get(text, {}).items():
+            of_types = f"{event_type} IN ({', '.join(map(string_literal, types))})" if types else ""
+            needed.append(guarded([part for part in (of_types, before) if part] or ["true"]))
+        return text if "(true)" in needed or not needed else guarded([" OR ".join(needed), text])
 
     def may_fail(self, text: str) -> bool:
         """Whether a condition may fail for events that do not satisfy those before it, as other types do not. A text
         that is compared with a number is cast."""
-        tokens = tokenize(text)
-        columns = {self.fields.column_of(in_backticks(t.text)) for t in tokens if t.kind in ("word", "quoted")}
-        types = {self.types[c] for c in columns if c is not None}
-        is_cast = any(t.startswith(_WITH_TEXT) for t in types) and (
-            any(t.kind == "number" for t in tokens) or not all(t.startswith(_WITH_TEXT) for t in types)
-        )
-        return is_cast or may_fail(text)
+        return may_fail(text) or self.casts_text(text)
+
+    def casts_text(self, text: str) -> bool:
+        """Whether a column that may be a text is compared or computed with what may be a number."""
+        tree = parse_expression(unescape(text))
+        for node in tree.find_all(exp.Binary, exp.Between, exp.In) if tree is not None else ():
+            sides = [a for a in node.iter_expressions() if isinstance(a, (exp.Column, exp.Dot, exp.Literal, exp.Neg))]
+            kinds = {self.may_be(side) for side in sides}
+            if {"text", "number"} <= kinds:
+                return True
+        return False
+
+    def may_be(self, node: exp.Expression) -> str:
+        """text for a column or a field that may be one, number for what is none, literal for a text."""
+        if isinstance(node, (exp.Literal, exp.Neg)):
+            return "literal" if isinstance(node, exp.Literal) and node.is_string else "number"
+        column = next((n for n in node.find_all(exp.Column)), None)
+        name = self.fields.column_of(in_backticks(column.parts[0].name)) if column is not None else None
+        type_ = self.types[name] if name is not None else ""
+        return "text" if type_.startswith(_WITH_TEXT) or not type_ else "number"
 
     def texts(self, rule: RuleSpec) -> list[str]:
         """SQL that Spark evaluates over the log for a rule, where it is more than a column; of types with an order."""
-        bits = [self.conditions[bit] for test in rule.tests for bit in test.bits]
+        bits = [self.evaluated(self.conditions[bit]) for test in rule.tests for bit in test.bits]
         columns = (*rule.columns, *(rule.items.columns if rule.items is not None else ()))
         values = [self.fields.texts[self.columns[column]] for column in columns]
         computed = [f"to_json(named_struct('value', {text}))" for text in values if "(" in text or self.may_fail(text)]
@@ -143,7 +178,7 @@ class SharedInput:
 
     def plan(self, layout: str, reason: str, filters: Sequence[str] = ()) -> InputPlan:
         """What Spark computes, once all patterns are taken. ``filters``: what a row must satisfy for any of them."""
-        tests = {n: [RowCondition((text,))] for n, text in enumerate(self.conditions)}
+        tests = {n: [RowCondition((self.evaluated(text),))] for n, text in enumerate(self.conditions)}
         bits = {n: n for n in tests}
         shape = self.steps.operator_columns(self.keys, bits, self.columns)
         return self.steps.input_plan(self.keys, tests, bits, (layout, reason), shape, filters)
