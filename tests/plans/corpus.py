@@ -93,7 +93,8 @@ def _of_cases(file: Path) -> Iterator[Step]:
 def _of_page(file: Path) -> Iterator[Step]:
     for step in steps(file.read_text().replace("/tmp/", f"{PAGE_FILES}/")):
         if step.language == "python":
-            yield Step("files" if ".write_text(" in step.code and "spark" not in step.code else "python", step.code)
+            is_plain = ".write_text(" in step.code and re.search(r"\bspark\b(?!-)", step.code) is None
+            yield Step("files" if is_plain else "python", step.code)
         elif step.language == "sql":
             for statement in split_statements(step.code):
                 yield _step(statement)
