@@ -36,7 +36,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _ESCAPE = re.compile(r"\\(?:u\{\{?([0-9a-fA-F]{2,8})\}\}?|(.))", re.DOTALL)
-_ESCAPED = {"n": "\n", "r": "\r", "t": "\t"}
+_ESCAPED = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "\\": "\\", '"': '"', "'": "'"}
 _COMPARISONS = ("==", "!=", "<=", ">=", "<", ">")
 _MOST_RUNS = 100
 _UNITS = ("d", "h", "m", "s", "ms", "micros", "nanos")
@@ -170,7 +170,10 @@ class _Parser:
         unit = token.text.lstrip("0123456789")
         if token.kind != "time" or unit not in _UNITS:
             raise _error(self.text, token.start, f"A time such as 30s is expected here, not {token.text}.")
-        return int(token.text.removesuffix(unit)), unit
+        number = int(token.text.removesuffix(unit))
+        if not number:
+            raise _error(self.text, token.start, "maxspan is longer than nothing.")
+        return number, unit
 
     def keys(self) -> tuple[Expression, ...]:
         out = [self.additive()]
@@ -305,6 +308,8 @@ class _Parser:
                 if code > 0x10FFFF or 0xD800 <= code < 0xE000:
                     raise _error(self.text, token.start, f"There is no character {found[1]}.")
                 return chr(code)
-            return _ESCAPED.get(found[2], found[2])
+            if found[2] not in _ESCAPED:
+                raise _error(self.text, token.start, f"There is no escape \\{found[2]}.")
+            return _ESCAPED[found[2]]
 
         return _ESCAPE.sub(value, token.text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any
 
 from pyspark.errors import AnalysisException, PySparkException, PySparkTypeError
 from pyspark.sql import DataFrame
@@ -31,13 +31,13 @@ from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.session.column_types import column_types
 from sparkcep.session.indexes.choice import Pruning, prune
 from sparkcep.session.machine.lost_executors import remember
-from sparkcep.session.messages.printed import is_sparks, short_message
 from sparkcep.session.messages.spark_errors import located
 from sparkcep.session.narrowing import Narrowing
 from sparkcep.session.parameters import checked_lengths
 from sparkcep.session.planning import watermarked
 from sparkcep.session.relations import Relation, check, matched_stream, relation_sql, untransportable
 from sparkcep.session.rules.call import RuleSetCall, read_rule_call
+from sparkcep.session.rules.trial import failed_rules, failing
 from sparkcep.session.streams.history import history
 from sparkcep.settings import SHARED_INPUT, STREAM_BUCKETS, Settings
 from sparkcep.spark.exceptions import condition_of, sentence
@@ -48,7 +48,6 @@ from sparkcep.sql.rule_sets.rule import REPORT, Rule, RuleError
 from sparkcep.sql.rule_sets.suppress import fits, without_suppressed
 from sparkcep.sql.statement import PatternOccurrence, Statement
 
-_Refusal = TypeVar("_Refusal", bound=Exception)
 _names = iter(range(2**62))
 #: A column with the keys that a rule has besides those of the call.
 _OWN = "_sparkcep_own_keys"
@@ -149,13 +148,12 @@ class RuleSet:
         """Bind all rules; the report has those that are refused."""
         columns, seen = self.columns, set[str]()
         for rule in self.call.rules:
-            if rule.name in seen:
-                self.refuse(rule, SparkCepError("CEP_DUPLICATE_RULE", f"Two rules are called {rule.name}."))
-                continue
-            seen.add(rule.name)
             try:
                 if not read_metadata(rule).enabled:
                     continue
+                if rule.name in seen:
+                    raise SparkCepError("CEP_DUPLICATE_RULE", f"Two rules are called {rule.name}.")
+                seen.add(rule.name)
                 bound = bind_rule(rule, columns, self.call.keys, self.call.settings, self.type_of)
                 self.check_keys(bound)
                 if bound.suppress:
@@ -358,10 +356,11 @@ class RuleSet:
         asking[0] = base
         if not taken:
             return None
-        if self.call.reports_failing and (wrong := self.failed(planner)):
+        if call.reports_failing and (wrong := failed_rules(self.analyzer, call.source, planner)):
             for bound, plan in taken:
                 if bound.rule.name in wrong:
-                    self.refuse(bound.rule, _failure(bound, plan, *wrong[bound.rule.name]))
+                    sql, failure = wrong[bound.rule.name]
+                    self.refuse(bound.rule, failure.of_rule(bound, plan, sql))
             self.bound = [bound for bound in self.bound if bound.rule.name not in wrong]
             return self.one_pass([(b, plan) for b, plan in taken if b.rule.name not in wrong], rest)
         shared = planner.plan(len(call.keys.partition_by), plans[0][1].input.filters)
@@ -432,24 +431,6 @@ class RuleSet:
             else:
                 self.refuse(bound.rule, of_condition(plan.query, wrong, refused[wrong.sql()]))
         return kept
-
-    def failed(self, planner: SharedPlanner) -> Mapping[str, tuple[str, _Failed]]:
-        """The rules of which a condition or a value of an event fails for some event of the log, which is read for it:
-        by name, the first such SQL and why."""
-        texts = {rule.name: planner.input.texts(rule) for rule in planner.rules}
-
-        def ask(some: list[str]) -> None:
-            items = ", ".join(f"max({text})" for text in some)
-            try:
-                self.analyzer.run(f"SELECT {items} FROM {{{SOURCE}}}", self.call.source).collect()
-            except Exception as error:
-                if not is_sparks(error):
-                    raise
-                raise _Failed(error) from None
-
-        wrong = failing(list(dict.fromkeys(text for own in texts.values() for text in own)), ask, _Failed)
-        found = {name: next((text for text in own if text in wrong), "") for name, own in texts.items()}
-        return {name: (text, wrong[text]) for name, text in found.items() if text}
 
     def refused(self, texts: list[str]) -> Mapping[str, AnalysisException | str]:
         """What Spark has against conditions, each an exception or a type that is not boolean."""
@@ -563,24 +544,6 @@ class RuleSet:
         )
 
 
-def failing(texts: list[str], ask: Callable[[list[str]], None], kind: type[_Refusal]) -> dict[str, _Refusal]:
-    """The texts that Spark refuses, which is asked for all together, and by halves where one is wrong.
-
-    Args:
-        kind: the exception by which it refuses.
-    """
-    if not texts:
-        return {}
-    try:
-        ask(texts)
-    except kind as error:
-        if len(texts) == 1:
-            return {texts[0]: error}
-        half = len(texts) // 2
-        return {**failing(texts[:half], ask, kind), **failing(texts[half:], ask, kind)}
-    return {}
-
-
 def _not_streamed(query: PatternQuery, why: str) -> PatternAnalysisError:
     """CEP_STREAMING_UNSUPPORTED of a rule that cannot be one of a set's; the caller notes it."""
     return PatternAnalysisError(
@@ -588,26 +551,6 @@ def _not_streamed(query: PatternQuery, why: str) -> PatternAnalysisError:
         f"Over a stream all rules of a set run in one operator, which this one cannot: {why}.",
         text=query.text or None, position=query.start,
         hint="let a stream of its own run it, as a statement with a checkpoint of its own",
-    )  # fmt: skip
-
-
-class _Failed(Exception):
-    """A job that failed: Spark's error class, or ours where it has none, and its sentence."""
-
-    def __init__(self, error: Exception) -> None:
-        known = error if isinstance(error, PySparkException) else None
-        self.error_class = (condition_of(known) if known else "") or "CEP_RULE_FAILED"
-        self.sentence = sentence(known) if known else short_message(error).split("\n")[0].rpartition("driver): ")[2]
-        super().__init__(self.sentence)
-
-
-def _failure(bound: BoundRule, plan: AnyPlan, sql: str, why: _Failed) -> PatternAnalysisError:
-    """Why a rule fails, at the condition that does, if it is one; the caller notes it."""
-    conditions = [c for own in plan.input.tests.values() for c in own if not c.shifts and c.sql() in sql]
-    position = conditions[-1].position if conditions else bound.query.start
-    return PatternAnalysisError(
-        why.error_class, why.sentence, text=bound.query.text, position=position,
-        hint="put a condition before it that keeps such events out, or write try_cast, try_divide and the like",
     )  # fmt: skip
 
 
