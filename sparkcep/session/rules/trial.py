@@ -21,11 +21,11 @@ _Refusal = TypeVar("_Refusal", bound=Exception)
 
 
 class Failed(Exception):
-    """A job that failed: Spark's error class, or ours where it has none, and its sentence."""
+    """A job that failed: Spark's error class, empty where it has none, and its sentence."""
 
     def __init__(self, error: Exception) -> None:
         known = error if isinstance(error, PySparkException) else None
-        self.error_class = (condition_of(known) if known else "") or "CEP_RULE_FAILED"
+        self.error_class = condition_of(known) if known else ""
         self.sentence = sentence(known) if known else short_message(error).split("\n")[0].rpartition("driver): ")[2]
         super().__init__(self.sentence)
 
@@ -33,10 +33,11 @@ class Failed(Exception):
         """The error of a rule, at the condition whose SQL fails, if it is one; the caller notes it."""
         conditions = [c for own in plan.input.tests.values() for c in own if not c.shifts and c.sql() in sql]
         position = conditions[-1].position if conditions else bound.query.start
-        return PatternAnalysisError(
-            self.error_class, self.sentence, text=bound.query.text, position=position,
-            hint="put a condition before it that keeps such events out, or write try_cast, try_divide and the like",
-        )  # fmt: skip
+        hint = "put a condition before it that keeps such events out, or write try_cast, try_divide and the like"
+        text = bound.query.text
+        if self.error_class:
+            return PatternAnalysisError(self.error_class, self.sentence, text=text, position=position, hint=hint)
+        return PatternAnalysisError("CEP_RULE_FAILED", self.sentence, text=text, position=position, hint=hint)
 
 
 def failed_rules(analyzer: SparkAnalyzer, log: DataFrame, planner: SharedPlanner) -> Mapping[str, tuple[str, Failed]]:
