@@ -166,11 +166,16 @@ class RuleSet:
     def check_keys(self, bound: BoundRule) -> None:
         """Raises CEP_RULE_KEYS, or what Spark says, for keys of a rule that are no expressions."""
         for key in bound.query.partition_by[len(self.call.keys.partition_by) :]:
+            item = f"({key.expression})"
+            if item in self.types:  # rules have the same few keys
+                continue
             try:
-                found = self.analyzer.asked([f"({key.expression})"], self.call.source)
+                found = self.analyzer.asked([item], self.call.source)
             except AnalysisException as error:
                 raise located(bound.query, error, key.position) from None
-            if len(found) != 1:
+            if len(found) == 1:
+                self.types[item] = found[0]
+            else:
                 raise PatternAnalysisError(
                     "CEP_RULE_KEYS", f"{unescape(key.expression)} is not one key.", text=bound.query.text,
                     position=key.position,
