@@ -11,6 +11,7 @@ from sqlglot.errors import SqlglotError
 
 from sparkcep.errors import SparkCepError
 from sparkcep.importers.literals import name, string
+from sparkcep.importers.problems import NotImported
 
 _KINDS = {
     "string": ("TEXT", "VARCHAR", "CHAR", "STRING"),
@@ -69,6 +70,17 @@ class EventSchema:
             if found is not None:
                 return _part(name(found[0]), found[1], parts[length:])
         return None
+
+    def existing(self, parts: tuple[str, ...]) -> Column:
+        """The column of a field.
+
+        Raises:
+            NotImported: there is none.
+        """
+        found = self.column(parts)
+        if found is None:
+            raise NotImported(f"the log has no column {'.'.join(parts)}")
+        return found
 
 
 def _part(sql: str, type_: exp.DataType | None, parts: tuple[str, ...]) -> Column | None:

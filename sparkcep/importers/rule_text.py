@@ -29,5 +29,13 @@ class ImportedRule:
         return "\n".join([*lines, self.body, ""])
 
 
+def block(keys: Sequence[str], pattern: str, conditions: Sequence[str], behind: Sequence[str]) -> str:
+    """The text of a block. ``behind``: clauses behind WHERE."""
+    lines = [f"PARTITION BY {', '.join(keys)}"] if keys else []
+    lines.append(f"PATTERN {pattern}")
+    lines += ["WHERE " + "\n  AND ".join(conditions)] if conditions else []
+    return "\n".join([*lines, *behind])
+
+
 def _line(text: str) -> str:
     return " ".join(text.split()).rstrip("\\")  # behind a backslash Spark goes on with the comment

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from sparkcep.importers.literals import string
+from sparkcep.sql.text_tests import END
 
 #: SQL, and whether it may be NULL.
 Truth = tuple[str, bool]
@@ -39,5 +40,5 @@ def one_of(items: Sequence[str]) -> str:
 
 def whole_text(text: str, patterns: Iterable[str], *, ignores_case: bool) -> str:
     """A text that one of some regular expressions matches from its beginning to its end."""
-    pattern = f"(?{'iu' if ignores_case else ''}s)^(?:{'|'.join(patterns)})$(?!.)"
+    pattern = f"(?{'iu' if ignores_case else ''}s)^(?:{'|'.join(patterns)}){END}"
     return f"regexp_like({text}, {string(pattern)})"

@@ -11,11 +11,10 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from sparkcep.query import PREFIX
+from sparkcep.sql import text_tests
 from sparkcep.sql.block.parser import pattern_range
 from sparkcep.sql.block.spans import JOIN_TYPES
 from sparkcep.sql.statement import CommonTable, OccurrenceKind, PatternOccurrence, Statement
-from sparkcep.sql.text_tests import edits as text_test_edits
-from sparkcep.sql.text_tests import mentions
 
 _QUERY_WORDS = ("SELECT", "WITH", "FROM")
 _VERSIONS = ("VERSION", "TIMESTAMP", "SYSTEM_VERSION", "SYSTEM_TIME")
@@ -54,8 +53,7 @@ class Rewriter:
     constants: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if mentions(self.statement.text):
-            self.edits += text_test_edits(self.statement)
+        self.edits += text_tests.edits(self.statement)
         if self.positional:
             patterns = [span for f in self.statement.forms for span in self._pattern_spans(f)]
             for token in self.statement.tokens:

@@ -26,7 +26,7 @@ _OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
 _DIGITS = "0123456789abcdef"
 _GROUP = "[0-9a-f]{1,4}"
 #: The end of a text; `$` alone also stands before a line break at the end.
-_END = "$(?!.)"
+END = "$(?!.)"
 
 
 def mentions(text: str) -> bool:
@@ -43,7 +43,7 @@ def edits(s: TokenText) -> list[Edit]:
         PatternAnalysisError: CEP_ARGUMENTS.
     """
     out: list[Edit] = []
-    for i, token in enumerate(s.tokens):
+    for i, token in enumerate(s.tokens if mentions(s.text) else ()):
         regex = _FUNCTIONS.get(token.upper)
         if regex is None or s.operator(i + 1) != "(" or s.operator(i - 1) == "." or i + 1 not in s.pairs:
             continue
@@ -111,10 +111,14 @@ def wildcard_regex(patterns: Sequence[str]) -> str:
 
 
 def _wildcard(pattern: str) -> str:
-    inner = re.sub(r"\*+", "*", pattern)
-    begin, end = "" if inner.startswith("*") else "^", "" if inner.endswith("*") else _END
+    begin, end = "" if pattern.startswith("*") else "^", "" if pattern.endswith("*") else END
+    return begin + wildcards_inside(pattern.strip("*")) + end
+
+
+def wildcards_inside(pattern: str) -> str:
+    """A text with wildcards as a part of a regular expression."""
     pieces = {"*": ".*", "?": "."}
-    return begin + "".join(pieces.get(c) or re.escape(c) for c in inner.strip("*")) + end
+    return "".join(pieces.get(c) or re.escape(c) for c in re.sub(r"\*+", "*", pattern))
 
 
 def cidr_regex(ranges: Sequence[str]) -> str:
@@ -123,16 +127,25 @@ def cidr_regex(ranges: Sequence[str]) -> str:
     Raises:
         ValueError: a text is no range.
     """
-    return f"(?is)^(?:{'|'.join(map(_range, ranges))}){_END}"
+    return f"(?is)^(?:{'|'.join(map(_range, ranges))}){END}"
+
+
+def network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
+    """A range of addresses, whose bits behind the range count for nothing.
+
+    Raises:
+        ValueError: it is none.
+    """
+    try:
+        return ipaddress.ip_network(text.strip(), strict=False)
+    except ValueError:
+        raise ValueError(f"{text!r} is no range of addresses") from None
 
 
 def _range(text: str) -> str:
-    try:
-        network = ipaddress.ip_network(text.strip(), strict=False)
-    except ValueError:
-        raise ValueError(f"{text!r} is no range of addresses") from None
-    low, bits = int(network.network_address), network.prefixlen
-    if network.version == 4:
+    addresses = network(text)
+    low, bits = int(addresses.network_address), addresses.prefixlen
+    if addresses.version == 4:
         return _dotted(low, bits)
     # Of each of the 32 hexadecimal digits those that may stand there.
     digits = []

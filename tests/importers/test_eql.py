@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from sparkcep.errors import SparkCepError
@@ -13,30 +11,26 @@ from sparkcep.importers.problems import NotImported
 from sparkcep.sql.rule_sets.binder import parse_rule
 from sparkcep.sql.rule_sets.rule import Rule
 
+from .cases import Case, read_cases
+
 COLUMNS = """user STRUCT<name: STRING, id: STRING>, process STRUCT<name: STRING, pid: BIGINT, args: ARRAY<STRING>>,
 file STRUCT<name: STRING, path: STRING>, source STRUCT<ip: STRING>, labels MAP<STRING, STRING>, `a.b` INT"""
-CASES = [
-    case.strip() for case in Path(__file__).with_name("eql_cases.txt").read_text().split("\n", 1)[1].split("\n====\n")
-]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.split("\n")[0][:60])
-def test_cases(case: str) -> None:
-    query, _, expected = case.partition("\n->\n")
-    query, _, refused = query.partition("\n! ")
-    body, _, warnings = expected.partition("\n! ")
+@pytest.mark.parametrize("case", read_cases("eql_cases.txt"), ids=lambda case: case.source.split("\n")[0][:60])
+def test_cases(case: Case) -> None:
     try:
-        rule = import_eql("case", query, EventSchema(COLUMNS))
+        rule = import_eql("case", case.source, EventSchema(COLUMNS))
     except NotImported as why:
-        assert str(why) == refused
+        assert str(why) == case.refused
         return
     except SparkCepError as error:
-        assert f"{error.error_class}: {error.sentence}" == refused
+        assert f"{error.error_class}: {error.sentence}" == case.refused
         assert error.position is not None
         return
-    assert not refused
-    assert rule.body == body
-    assert "; ".join(rule.warnings) == warnings
+    assert not case.refused
+    assert rule.body == case.body
+    assert "; ".join(rule.warnings) == case.warnings
     parse_rule(Rule("case", rule.text()))
 
 

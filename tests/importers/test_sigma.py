@@ -14,11 +14,10 @@ from sparkcep.importers.sigma.files import sigma_source
 from sparkcep.sql.rule_sets.binder import parse_rule
 from sparkcep.sql.rule_sets.rule import Rule
 
+from .cases import Case, read_cases
+
 COLUMNS = """Image STRING, EventID INT, User STRING, `c-uri` STRING, SourceIp STRING, Args ARRAY<STRING>, Other STRING,
 Code STRING, process STRUCT<name: STRING>"""
-CASES = [
-    case.strip() for case in Path(__file__).with_name("sigma_cases.txt").read_text().split("\n", 1)[1].split("\n====\n")
-]
 
 
 def written(folder: Path, case: str) -> Path:
@@ -31,17 +30,14 @@ def written(folder: Path, case: str) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("case", CASES, ids=range(len(CASES)))
-def test_cases(case: str, tmp_path: Path) -> None:
-    rules, _, expected = case.partition("\n->\n")
-    rules, _, refused = rules.partition("\n! ")
-    body, _, warnings = expected.partition("\n! ")
-    outcome = import_folder(sigma_source(written(tmp_path, rules), None), EventSchema(COLUMNS))[-1]
-    assert outcome.refused == refused
-    if not refused:
+@pytest.mark.parametrize("case", read_cases("sigma_cases.txt"))
+def test_cases(case: Case, tmp_path: Path) -> None:
+    outcome = import_folder(sigma_source(written(tmp_path, case.source), None), EventSchema(COLUMNS))[-1]
+    assert outcome.refused == case.refused
+    if not case.refused:
         assert outcome.rule is not None
-        assert outcome.rule.body == body
-        assert "; ".join(outcome.rule.warnings) == warnings
+        assert outcome.rule.body == case.body
+        assert "; ".join(outcome.rule.warnings) == case.warnings
         parse_rule(Rule("case", outcome.rule.text()))
 
 

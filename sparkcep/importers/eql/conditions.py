@@ -7,7 +7,6 @@ list holds if it holds for one of its elements.
 
 from __future__ import annotations
 
-import ipaddress
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -18,6 +17,7 @@ from sparkcep.importers.event_schema import Column, EventSchema
 from sparkcep.importers.literals import literal, string
 from sparkcep.importers.problems import NotImported
 from sparkcep.importers.truths import ALWAYS, NEVER, Truth, joined, negated, one_of, whole_text
+from sparkcep.sql.text_tests import network, wildcards_inside
 
 _ELEMENT = "x"
 _TEXTS = ("concat", "string", "substring")
@@ -198,7 +198,7 @@ class Conditions:
             return f"lower({left}) {one_of([string(text.lower()) for text in texts])}"
         if node.ignores_case:
             return f"wildcard_match({left}, {', '.join(map(string, texts))})"
-        return whole_text(left, map(_wildcards, texts), ignores_case=False)
+        return whole_text(left, map(wildcards_inside, texts), ignores_case=False)
 
     def one_of(self, node: Lookup, values: Sequence[Literal]) -> str:
         """`in`, of which null is a value like others."""
@@ -211,7 +211,7 @@ class Conditions:
             parts.append(f"lower({left}) {one_of([string(str(v.value).lower()) for v in folded])}")
         if others:
             parts.append(f"{left} {one_of([self.beside(node.left, v) for v in others])}")
-        return NEVER if not parts else parts[0] if len(parts) == 1 else f"({' OR '.join(parts)})"
+        return joined("OR", [(part, True) for part in parts])[0]
 
     # -- values ----------------------------------------------------------------------------------------------------
 
@@ -223,11 +223,9 @@ class Conditions:
         """
         if node.name in self.elements:
             return self.elements[node.name]
-        column = self.schema.column(node.parts)
-        if column is None:
-            if node.optional:
-                return Column("")
-            raise NotImported(f"the log has no column {node.name}")
+        if node.optional and self.schema.column(node.parts) is None:
+            return Column("")
+        column = self.schema.existing(node.parts)
         if column.kind == "struct":
             raise NotImported(f"{node.name} is a struct")
         return column
@@ -337,16 +335,11 @@ def _ranges(nodes: Sequence[Expression]) -> list[str]:
         if not isinstance(node, Literal) or not isinstance(node.value, str):
             raise NotImported("a range of addresses that is computed")
         try:
-            ipaddress.ip_network(node.value.strip(), strict=False)
+            network(node.value)
         except ValueError:
             raise NotImported(f"{node.value!r}, which is no range of addresses") from None
         out.append(node.value)
     return out
-
-
-def _wildcards(pattern: str) -> str:
-    """A pattern with `*` and `?` as a regular expression."""
-    return "".join({"*": ".*", "?": "."}.get(c) or re.escape(c) for c in re.sub(r"\*+", "*", pattern))
 
 
 def _java(pattern: str) -> str:

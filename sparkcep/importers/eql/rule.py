@@ -15,7 +15,7 @@ from sparkcep.importers.eql.nodes import EventQuery, Expression, Field, Query, S
 from sparkcep.importers.eql.parser import read_eql
 from sparkcep.importers.event_schema import EventSchema
 from sparkcep.importers.problems import NotImported
-from sparkcep.importers.rule_text import ImportedRule
+from sparkcep.importers.rule_text import ImportedRule, block
 from sparkcep.importers.truths import NEVER
 
 _UNITS = {"d": "days", "h": "hours", "m": "minutes", "s": "seconds", "ms": "milliseconds", "micros": "microseconds"}
@@ -51,13 +51,14 @@ class _Importer:
                 raise NotImported(f"the pipe {pipe}")
             self.warnings.append(f"all matches come out, without the pipe {pipe}")
         if isinstance(body, EventQuery):
-            parts = [f"PATTERN SEQ({self.needed(body, 'e')})"]
+            text = self.block([], f"SEQ({self.needed(body, 'e')})", [])
         else:
-            parts = self.sample(body) if body.is_sample else self.sequence(body)
-        where = "\n  AND ".join(self.conditions)
-        at = next(n for n, part in enumerate(parts) if part.startswith("PATTERN")) + 1
-        parts[at:at] = [f"WHERE {where}"] if where else []
-        return ImportedRule(rule, "\n".join(parts), {}, tuple(self.warnings))
+            text = self.sample(body) if body.is_sample else self.sequence(body)
+        return ImportedRule(rule, text, {}, tuple(self.warnings))
+
+    def block(self, keys: Several[Expression], pattern: str, behind: Several[str]) -> str:
+        """A block with the conditions that were noted."""
+        return block([self.key(key)[0] for key in keys], pattern, self.conditions, behind)
 
     def component(self, event: EventQuery, variable: str, runs: int = 1) -> str:
         """A component, whose conditions are noted; empty where no event fits it."""
@@ -77,8 +78,8 @@ class _Importer:
 
     # -- sequences -------------------------------------------------------------------------------------------------
 
-    def sequence(self, body: Sequence) -> list[str]:
-        """Clauses of a sequence's block."""
+    def sequence(self, body: Sequence) -> str:
+        """A sequence's block."""
         steps = body.steps
         if all(step.missing for step in steps):
             raise NotImported("a sequence of nothing but missing events")
@@ -96,20 +97,17 @@ class _Importer:
         first = next(n for n, step in enumerate(steps) if not step.missing)
         pattern, latest = self.steps(steps, own, first)
         start = _nth(first, steps[first].runs)
-        required = map(self.key, (*keys, *own[first]))
-        self.conditions += [f"{start}.{key} IS NOT NULL" for key, optional in required if not optional]
-        parts = [f"PARTITION BY {', '.join(self.key(key)[0] for key in keys)}"] if keys else []
-        parts.append(f"PATTERN SEQ({', '.join(pattern)})")
-        if body.maxspan is not None:
-            parts.append(f"WITHIN {self.span(*body.maxspan)}")
+        self.require(start, (*keys, *own[first]))
+        behind = [f"WITHIN {self.span(*body.maxspan)}"] if body.maxspan is not None else []
         if body.until is not None:
             if not shared or list(map(_spelled, body.until.by)) != list(map(_spelled, steps[0].by)):
                 raise NotImported("until with keys of its own")
             if first or steps[0].runs > 1 or steps[-1].missing:
                 raise NotImported("until of a sequence that begins with runs, or begins or ends with a missing event")
             ends = self.component(body.until.event, "ends")
-            parts += [f"UNTIL {ends}"] if ends else []
-        return [*parts, "MATCHES LATEST"] if latest else parts
+            behind += [f"UNTIL {ends}"] if ends else []
+        behind += ["MATCHES LATEST"] if latest else []
+        return self.block(keys, f"SEQ({', '.join(pattern)})", behind)
 
     def steps(self, steps: Several[Step], own: Several[Several[Expression]], first: int) -> tuple[list[str], bool]:
         """The pattern's items, and whether LATEST says that the last event of several that begin a sequence counts.
@@ -117,9 +115,11 @@ class _Importer:
         present = [n for n, step in enumerate(steps) if not step.missing]
         start = _nth(first, steps[first].runs)
         out: list[str] = []
+        second = 0
         for n, step in enumerate(steps):
             if step.missing and not (missing := self.component(step.event, f"e{n + 1}")):
                 continue
+            second = len(out) if n in present[:2] else second
             out.append(f"!{missing}" if step.missing else self.needed(step.event, f"e{n + 1}", step.runs))
             if n != first:
                 self.join(start, own[first], _nth(n, step.runs), own[n])
@@ -133,9 +133,6 @@ class _Importer:
         if len(present) > 2:
             self.warnings.append("each event that can begin the sequence gives a match, not only the last one")
             return out, False
-        second = next(
-            n for n, item in enumerate(out) if item.endswith((f" e{present[1] + 1}", f" e{present[1] + 1}[]"))
-        )
         out.insert(second, f"!{self.component(steps[first].event, 'later')}")
         self.join(start, own[first], "later", own[first])
         return out, False
@@ -146,13 +143,16 @@ class _Importer:
             (left, may_lack), (right, too) = self.key(one), self.key(two)
             self.conditions.append(f"{other}.{right} {'<=>' if may_lack and too else '='} {first}.{left}")
 
+    def require(self, variable: str, keys: Several[Expression]) -> None:
+        """Keys of an event that may not be NULL."""
+        known = map(self.key, keys)
+        self.conditions += [f"{variable}.{key} IS NOT NULL" for key, optional in known if not optional]
+
     def key(self, node: Expression) -> tuple[str, bool]:
         """A key's column, and whether it may be NULL."""
         if not isinstance(node, Field):
             raise NotImported("a key that is computed")
-        column = self.schema.column(node.parts)
-        if column is None:
-            raise NotImported(f"the log has no column {node.name}")
+        column = self.schema.existing(node.parts)
         if column.is_array or column.kind == "struct":
             raise NotImported(f"the key {node.name}, a list or a struct")
         return column.sql, node.optional
@@ -162,16 +162,14 @@ class _Importer:
             raise NotImported("maxspan in nanoseconds")
         return f"{number} {_UNITS[unit]}"
 
-    def sample(self, body: Sequence) -> list[str]:
+    def sample(self, body: Sequence) -> str:
         """Events in any order, once for each key."""
         if any(step.missing or step.runs > 1 or step.by for step in body.steps) or not body.by:
             raise NotImported("a sample of other things than single events with the keys of all")
         self.warnings.append("a sample gives its first events")
         items = [self.needed(step.event, f"e{n}") for n, step in enumerate(body.steps, 1)]
-        keys = [self.key(key) for key in body.by]
-        self.conditions += [f"e1.{key} IS NOT NULL" for key, optional in keys if not optional]
-        parts = [f"PARTITION BY {', '.join(key for key, _ in keys)}", f"PATTERN PERMUTE({', '.join(items)})"]
-        return [*parts, "MATCHES FIRST"]
+        self.require("e1", body.by)
+        return self.block(body.by, f"PERMUTE({', '.join(items)})", ["MATCHES FIRST"])
 
 
 def _spelled(key: Expression) -> object:

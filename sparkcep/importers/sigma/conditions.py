@@ -41,6 +41,8 @@ from sparkcep.importers.problems import NotImported
 from sparkcep.importers.truths import Truth, joined, negated, one_of, whole_text
 
 _ELEMENT = "x"
+#: Wildcards, and what they are in a regular expression.
+_SIGNS = {SpecialChars.WILDCARD_MULTI: ("*", ".*"), SpecialChars.WILDCARD_SINGLE: ("?", ".")}
 _COMPARED = {CompareOperators.LT: "<", CompareOperators.LTE: "<=", CompareOperators.GT: ">", CompareOperators.GTE: ">="}
 
 
@@ -76,7 +78,7 @@ class Conditions:
             case ConditionNOT():
                 return negated(*self.condition(node.args[0]))
             case ConditionFieldEqualsValueExpression():
-                return self.fits(self.column(node.field), [node.value])
+                return self.fits(column_of(self.schema, node.field), [node.value])
         raise NotImported("keywords, which are looked for in all fields")
 
     def several(self, node: ConditionItem) -> list[Truth]:
@@ -88,20 +90,9 @@ class Conditions:
                 of_field.setdefault(operand.field, []).append(operand.value)
             else:
                 parts.append(self.condition(operand))
-        return [*(self.fits(self.column(name), values) for name, values in of_field.items()), *parts]
+        return [*(self.fits(column_of(self.schema, name), values) for name, values in of_field.items()), *parts]
 
     # -- one field -------------------------------------------------------------------------------------------------
-
-    def column(self, name: str) -> Column:
-        """The column of a field.
-
-        Raises:
-            NotImported: the log has none.
-        """
-        found = self.schema.column(tuple(name.split(".")))
-        if found is None:
-            raise NotImported(f"the log has no column {name}")
-        return found
 
     def fits(self, column: Column, values: Sequence[Any]) -> Truth:
         """Whether a field, or one element of a list, is one of some values."""
@@ -109,12 +100,11 @@ class Conditions:
         field = _ELEMENT if column.is_array else whole
         flat = [value for one in values for value in (one.values if isinstance(one, SigmaExpansion) else [one])]
         nulls = [value for value in flat if isinstance(value, (SigmaNull, SigmaExists))]
-        tests = [f"{whole} IS {'NOT ' if isinstance(v, SigmaExists) and v.exists else ''}NULL" for v in nulls]
+        tests = [(f"{whole} IS {'NOT ' if isinstance(v, SigmaExists) and v.exists else ''}NULL", False) for v in nulls]
         inner = self.tests(field, column.kind, [value for value in flat if value not in nulls])
         if inner and column.is_array:
             inner = [f"exists({whole}, {_ELEMENT} -> {' OR '.join(inner)})"]
-        tests += inner
-        return (tests[0] if len(tests) == 1 else f"({' OR '.join(tests)})"), bool(inner)
+        return joined("OR", [*tests, *((text, True) for text in inner)])
 
     def tests(self, field: str, kind: str, values: Sequence[Any]) -> list[str]:
         """Tests of a field, one of which is to hold: plain texts, wildcards and ranges of addresses each together."""
@@ -165,11 +155,16 @@ class Conditions:
             case SigmaCompareExpression():
                 return f"{field} <> {literal(value.number.number)}"
             case SigmaFieldReference():
-                other = f"{self.variable}.{self.column(value.field).sql}"
+                other = f"{self.variable}.{column_of(self.schema, value.field).sql}"
                 if value.starts_with or value.ends_with:
                     return f"{'startswith' if value.starts_with else 'endswith'}(lower({field}), lower({other}))"
                 return f"{field} = {other}"
         raise NotImported(f"a value of the kind {type(value).__name__.removeprefix('Sigma')}")
+
+
+def column_of(schema: EventSchema, name: str) -> Column:
+    """The column of a field; see :meth:`EventSchema.existing`."""
+    return schema.existing(tuple(name.split(".")))
 
 
 def _operands(node: Any) -> Iterator[Any]:
@@ -192,9 +187,6 @@ def _wildcard(value: SigmaString) -> str | None:
 
 def _regex(value: SigmaString) -> str:
     return "".join(re.escape(part) if isinstance(part, str) else _SIGNS[_special(part)][1] for part in value.s)
-
-
-_SIGNS = {SpecialChars.WILDCARD_MULTI: ("*", ".*"), SpecialChars.WILDCARD_SINGLE: ("?", ".")}
 
 
 def _special(part: Any) -> SpecialChars:

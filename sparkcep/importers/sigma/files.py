@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -11,14 +11,13 @@ from sigma.collection import SigmaCollection
 from sigma.correlations import SigmaCorrelationRule, SigmaRuleReference
 from sigma.exceptions import SigmaError
 from sigma.processing.pipeline import ProcessingPipeline
-from sigma.rule import SigmaRule
 from yaml import YAMLError
 
 from sparkcep.importers.event_schema import EventSchema
 from sparkcep.importers.folder import Source, files_in
 from sparkcep.importers.problems import NotImported
 from sparkcep.importers.rule_text import ImportedRule
-from sparkcep.importers.sigma.rule import import_sigma
+from sparkcep.importers.sigma.rule import AnyRule, import_sigma
 
 
 def sigma_source(folder: Path, pipeline: Path | None) -> Source:
@@ -31,28 +30,13 @@ def sigma_source(folder: Path, pipeline: Path | None) -> Source:
         SparkCepError: CEP_RULES.
     """
     mapped = None if pipeline is None else ProcessingPipeline.from_yaml(pipeline.read_text("utf-8"))
-    files: dict[Path, list[SigmaRule | SigmaCorrelationRule] | str] = {}
-    for file in files_in(folder, (".yml", ".yaml")):
-        try:
-            rules = SigmaCollection.from_yaml(file.read_text("utf-8"), resolve_references=False).rules
-            if mapped is not None:
-                for rule in rules:
-                    mapped.apply(rule)
-            files[file] = list(rules)
-        except (SigmaError, YAMLError, OSError, UnicodeDecodeError) as error:
-            files[file] = " ".join(str(error).split())
-    known = [rule for rules in files.values() if not isinstance(rules, str) for rule in rules]
-    collection = SigmaCollection(list(known), resolve_references=False)
-    needed: set[int] = set()
-    for rules in (rules for rules in files.values() if not isinstance(rules, str)):
-        own = SigmaCollection(list(rules), resolve_references=False)
-        for rule in (rule for rule in rules if isinstance(rule, SigmaCorrelationRule)):
-            for reference in rule.rules or ():
-                _resolve(reference, own, collection)
-            needed |= set() if rule.generate else {id(r.rule) for r in rule.rules or () if hasattr(r, "rule")}
+    files = {file: _read(file, mapped) for file in files_in(folder, (".yml", ".yaml"))}
+    readable = [rules for rules in files.values() if not isinstance(rules, str)]
+    everywhere = _collection([rule for rules in readable for rule in rules])
+    needed = {id(rule) for rules in readable for rule in _needed(rules, everywhere)}
     taken: set[str] = set()
 
-    def name(rule: SigmaRule | SigmaCorrelationRule, file: Path, number: int) -> str:
+    def name(rule: AnyRule, file: Path, number: int) -> str:
         of_file = file.stem if number == 1 else f"{file.stem}_{number}"
         found = rule.name if rule.name and rule.name.casefold() not in taken else of_file
         taken.add(found.casefold())
@@ -66,6 +50,33 @@ def sigma_source(folder: Path, pipeline: Path | None) -> Source:
         return [partial(import_sigma, name(rule, file, n), rule, schema) for n, rule in enumerate(shown, 1)]
 
     return Source(list(files), read)
+
+
+def _read(file: Path, pipeline: ProcessingPipeline | None) -> list[AnyRule] | str:
+    """The rules of a file, with fields as the log calls them; or what is wrong with it."""
+    try:
+        rules = SigmaCollection.from_yaml(file.read_text("utf-8"), resolve_references=False).rules
+        if pipeline is not None:
+            for rule in rules:
+                pipeline.apply(rule)
+    except (SigmaError, YAMLError, OSError, UnicodeDecodeError) as error:
+        return " ".join(str(error).split())
+    return rules
+
+
+def _collection(rules: list[AnyRule]) -> SigmaCollection:
+    return SigmaCollection(list(rules), resolve_references=False)
+
+
+def _needed(rules: list[AnyRule], everywhere: SigmaCollection) -> Iterator[AnyRule]:
+    """The rules that a file's correlations name, which are found on the way, if they are not to come out as well."""
+    own = _collection(rules)
+    for rule in rules:
+        if isinstance(rule, SigmaCorrelationRule):
+            for reference in rule.rules or ():
+                _resolve(reference, own, everywhere)
+                if not rule.generate and hasattr(reference, "rule"):
+                    yield reference.rule
 
 
 def _resolve(reference: SigmaRuleReference, *collections: SigmaCollection) -> None:

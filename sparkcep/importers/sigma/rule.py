@@ -17,8 +17,8 @@ from sigma.rule import SigmaRule
 
 from sparkcep.importers.event_schema import EventSchema
 from sparkcep.importers.problems import NotImported
-from sparkcep.importers.rule_text import ImportedRule
-from sparkcep.importers.sigma.conditions import Conditions
+from sparkcep.importers.rule_text import ImportedRule, block
+from sparkcep.importers.sigma.conditions import Conditions, column_of
 
 AnyRule = SigmaRule | SigmaCorrelationRule
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks", "M": "months", "y": "years"}
@@ -53,7 +53,7 @@ class _Importer:
 
     def detection(self, rule: SigmaRule) -> str:
         """A pattern of one event."""
-        return _block([], "SEQ(ANY e)", self.conditions([rule], "e"), [])
+        return block([], "SEQ(ANY e)", self.conditions([rule], "e"), [])
 
     def conditions(self, rules: Sequence[SigmaRule], variable: str) -> list[str]:
         """Conditions on an event that fits one of some rules."""
@@ -77,8 +77,8 @@ class _Importer:
         keys = [self.key(name) for name in rule.group_by or ()]
         given = [f"e[i].{key} IS NOT NULL" for key in keys]
         if rule.type is SigmaCorrelationType.EVENT_COUNT:
-            return _block(keys, f"SEQ(ANY{{{int(least)}}} e[])", [*of_all, *given], [_within(rule), _EACH])
-        return _block(keys, "SEQ(ANY+ e[])", [*of_all, *given, self.aggregate(rule)], [_within(rule), _EACH])
+            return block(keys, f"SEQ(ANY{{{int(least)}}} e[])", [*of_all, *given], [_within(rule), _EACH])
+        return block(keys, "SEQ(ANY+ e[])", [*of_all, *given, self.aggregate(rule)], [_within(rule), _EACH])
 
     def aggregate(self, rule: SigmaCorrelationRule) -> str:
         """What value_count and value_sum demand of all events.
@@ -119,7 +119,7 @@ class _Importer:
         conditions += [f"{first}.{key} IS NOT NULL" for key in keys]
         self.warnings.append("an event that fits two of its rules takes the place of one")
         pattern = f"{'SEQ' if is_ordered else 'PERMUTE'}({', '.join(components)})"
-        return _block(keys, pattern, conditions, [_within(rule), _EACH])
+        return block(keys, pattern, conditions, [_within(rule), _EACH])
 
     def counted(self, rule: SigmaCorrelationRule, inner: SigmaCorrelationRule, is_ordered: bool) -> int:
         """How many events a correlation takes that is part of another one.
@@ -136,7 +136,7 @@ class _Importer:
 
     def key(self, name: str) -> str:
         """A field that groups or is counted."""
-        return Conditions(self.schema, "").column(name).sql
+        return column_of(self.schema, name).sql
 
 
 _EACH = "MATCHES NON OVERLAPPING"
@@ -168,11 +168,3 @@ def _least(rule: SigmaCorrelationRule) -> float:
 
 def _within(rule: SigmaCorrelationRule) -> str:
     return f"WITHIN {rule.timespan.count} {_UNITS[rule.timespan.unit]}"
-
-
-def _block(keys: Sequence[str], pattern: str, conditions: Sequence[str], behind: Sequence[str]) -> str:
-    lines = [f"PARTITION BY {', '.join(keys)}"] if keys else []
-    lines.append(f"PATTERN {pattern}")
-    if conditions:
-        lines.append("WHERE " + "\n  AND ".join(conditions))
-    return "\n".join([*lines, *behind])
