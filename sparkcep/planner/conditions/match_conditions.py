@@ -315,8 +315,10 @@ def describe_slot(slot: object) -> str:
         inner = "*" if slot.star else ", ".join(a.text for a in slot.arguments)
         of = "" if slot.variables is None else " of " + "|".join(slot.variables)
         return f"{slot.function}({'DISTINCT ' if slot.distinct else ''}{inner}{of})"
-    if isinstance(slot, (Waiting, Events)):
-        return "waiting_for" if isinstance(slot, Waiting) else "events"
+    if isinstance(slot, Waiting):
+        return "waiting_for"
+    if isinstance(slot, Events):
+        return "events"
     assert isinstance(slot, Navigation)
     text = slot.argument.text.replace(PREFIX + "label", "CLASSIFIER()")
     if slot.variables is not None:

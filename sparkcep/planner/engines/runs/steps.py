@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 from sparkcep.errors import PatternAnalysisError, SparkCepError
@@ -390,10 +390,13 @@ def machine_lacks(spec: RunSpec) -> str:
 
 def type_test(component: Component, event_type: str | None) -> str:
     """SQL that an event is of a component's types; empty where every event is."""
-    if not component.types or event_type is None:
-        return ""
-    names = ", ".join(string_literal(t) for t in component.types)
-    return f"{event_type} = {names}" if len(component.types) == 1 else f"{event_type} IN ({names})"
+    return "" if not component.types or event_type is None else is_of_types(component.types, event_type)
+
+
+def is_of_types(types: Collection[str], event_type: str) -> str:
+    """SQL that an event is of one of some types."""
+    names = ", ".join(map(string_literal, types))
+    return f"{event_type} = {names}" if len(types) == 1 else f"{event_type} IN ({names})"
 
 
 def row_conditions(c: Condition) -> dict[str, RowCondition] | None:

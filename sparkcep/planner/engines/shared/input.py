@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from sparkcep.exec.engines.shared.spec import Comparison, ComponentTest, RuleSpec
 from sparkcep.planner.conditions.row_conditions import RowCondition, guarded, may_fail
-from sparkcep.planner.engines.runs.steps import type_test
+from sparkcep.planner.engines.runs.steps import is_of_types, type_test
 from sparkcep.planner.engines.shared.comparisons import comparison
 from sparkcep.planner.fields import Fields
 from sparkcep.planner.input_plan import InputPlan
@@ -18,7 +18,7 @@ from sparkcep.planner.plan import Analyzer
 from sparkcep.planner.sampling import Sampler
 from sparkcep.planner.steps import PlanSteps
 from sparkcep.planner.ties import is_orderable_here
-from sparkcep.query import PatternQuery, in_backticks, string_literal, unescape
+from sparkcep.query import PatternQuery, in_backticks, unescape
 from sparkcep.settings import Settings
 from sparkcep.sql.lexicon import parse_expression
 
@@ -120,7 +120,7 @@ class SharedInput:
         """A condition, evaluated only for events for which some component needs it."""
         needed = []
         for (event_type, before), types in self.guards.get(text, {}).items():
-            of_types = f"{event_type} IN ({', '.join(map(string_literal, types))})" if types else ""
+            of_types = is_of_types(types, event_type) if types else ""
             needed.append(guarded([part for part in (of_types, before) if part] or ["true"]))
         return text if "(true)" in needed or not needed else guarded([" OR ".join(needed), text])
 
@@ -149,7 +149,7 @@ class SharedInput:
         return "text" if type_.startswith(_WITH_TEXT) or not type_ else "number"
 
     def texts(self, rule: RuleSpec) -> list[str]:
-        """SQL that Spark evaluates over the log for a rule, where it is more than a column; of types with an order."""
+        """SQL that Spark evaluates over the log for a rule, where it is more than a column; `max` takes each."""
         bits = [self.evaluated(self.conditions[bit]) for test in rule.tests for bit in test.bits]
         columns = (*rule.columns, *(rule.items.columns if rule.items is not None else ()))
         values = [self.fields.texts[self.columns[column]] for column in columns]

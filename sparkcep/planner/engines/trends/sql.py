@@ -18,15 +18,12 @@ from sparkcep.query import (
     TREND_VALUE,
     WINDOW_COLUMN,
     WINDOW_OF_GROUP,
+    KeyExpression,
     PatternQuery,
     quote,
     string_literal,
     unescape,
 )
-
-
-def _folded(key: str) -> str:
-    return key.strip("`").casefold()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +54,9 @@ class TrendSql(OutputSql):
         self.spec = spec
         self.time_type = time_type
         # A key from the log's settings comes in backticks, and letters may differ in case.
-        places = {_folded(key): n for n, key in reversed(list(enumerate(keys)))}
+        places = {KeyExpression(key).folded: n for n, key in reversed(list(enumerate(keys)))}
         #: Of the groups' keys, their places among the partition keys.
-        self.group_keys = [places[_folded(k.expression)] for k in query.group_by]
+        self.group_keys = [places[k.folded] for k in query.group_by]
         numbers = range(len(self.group_keys))
         streamed = query.streaming
         #: The operator's columns of the groups' keys.
