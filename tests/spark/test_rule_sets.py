@@ -159,6 +159,20 @@ def test_folder(spark: SparkSession, tmp_path: Path) -> None:
         assert tuple(error) == ("bad", 3, 7)
 
 
+def test_errors_that_spark_has_no_class_for(spark: SparkSession) -> None:
+    """Compiled code says of a bad regular expression only what Java says; the interpreter has a class for it."""
+    with_log(spark, [(1, 1, "A", 1, 1.0, "1.00", "x"), (1, 2, "B", 2, 1.0, "1.00", "y")])
+    with_rules(
+        spark, {"good": "PATTERN SEQ(A a, B b)", "bad": "PATTERN SEQ(A a) WHERE a.s RLIKE concat('(', left(a.s, 0))"}
+    )
+    reporting = f"{CALL.removesuffix(')')}, on_error => 'report')"
+    for compiled, error_class in (("true", "CEP_RULE_FAILED"), ("false", "INVALID_PARAMETER_VALUE.PATTERN")):
+        mode = "CODEGEN_ONLY" if compiled == "true" else "NO_CODEGEN"
+        with configured(spark, {"spark.sql.codegen.wholeStage": compiled, "spark.sql.codegen.factoryMode": mode}):
+            (error,) = spark.sql(f"SELECT * FROM pattern_rule_errors{reporting}").collect()
+            assert (error.rule, error.error_class, error.line, error.column) == ("bad", error_class, 1, 24)
+
+
 def test_what_fails_at_run_time_names_the_rule(spark: SparkSession) -> None:
     with_log(spark, [(1, t, "A", 1, 1.0, "1.00", "p") for t in range(30)])
     with_rules(spark, {"many": "PATTERN SEQ(A+ a[]) EVENT SELECTION SKIP TILL ANY MATCH WITHIN 100"})
