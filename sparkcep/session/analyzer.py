@@ -70,6 +70,10 @@ class SparkAnalyzer:
     sizes: dict[int, tuple[DataFrame, float | None]] = field(default_factory=dict)
     samples: dict[tuple[object, ...], Sample | None] = field(default_factory=dict)
 
+    def argument_texts(self) -> tuple[str, str]:
+        """The statement's arguments by position, and those by name but for DataFrames, as texts."""
+        return repr(self.args), repr({k: v for k, v in self.kwargs.items() if not isinstance(v, DataFrame)})
+
     @property
     def as_statement(self) -> Statement:
         """What lineage reads texts with."""

@@ -13,6 +13,7 @@ from sparkcep.planner.fields import Fields
 from sparkcep.planner.groups import merge_groups
 from sparkcep.planner.plan import Analyzer, AnyPlan
 from sparkcep.planner.sampling import Sampler, magnitude
+from sparkcep.planner.streaming.meaning import StreamSource
 from sparkcep.planner.streaming.plan import streamed
 from sparkcep.planner.streaming.refusals import check_query
 from sparkcep.query import SOURCE, Navigation, PatternQuery, Scalar, quote, returning_keys, unescape
@@ -162,10 +163,9 @@ class OccurrencePlanner:
         arguments = self.planner_arguments(query, source)
         settings = replace(self.settings, layout="rows")
         plan = make_plan(arguments[0], settings, *arguments[2:])
-        form_text = " ".join(self.statement.text[form.start : form.end].split())
-        types = [f"{f.name} {f.dataType.simpleString()}" for f in source.schema.fields]
-        values = {k: v for k, v in self.analyzer.kwargs.items() if not isinstance(v, DataFrame)}
-        return streamed(plan, settings, [form_text, repr(self.analyzer.args), repr(values), *types])
+        text = self.statement.text[form.start : form.end]
+        types = {f.name: f.dataType.simpleString() for f in source.schema.fields}
+        return streamed(plan, settings, StreamSource(text, self.analyzer.argument_texts(), types))
 
     def asked_of(self, query: PatternQuery, form: PatternOccurrence) -> PatternQuery:
         """With what the statement around EXPLAIN NON ANSWERS makes of its rows."""

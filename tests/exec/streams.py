@@ -105,7 +105,7 @@ def _finished(operator: Any, state: bytes | None, wake: int | None, end: int) ->
     looks = max(getattr(getattr(matcher, "inner", None), "behind", 0), getattr(matcher, "stream", NO_RUNS).behind)
     bounded = operator.shape.within is not None and matcher.bounded and not looks
     if wake is None and state is not None and bounded:
-        assert read_state(state, operator.plan.fingerprint).rows.num_rows == 0
+        assert read_state(state, operator.plan.meaning).rows.num_rows == 0
     return out
 
 

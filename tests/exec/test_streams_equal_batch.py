@@ -20,6 +20,7 @@ from sparkcep.exec.kernels.rows.output import WAITING
 from sparkcep.exec.ordering import SortField
 from sparkcep.exec.shape import SELF_ROW, Gather, OperatorColumns, Within
 from sparkcep.exec.streaming.blobs import TIME
+from sparkcep.exec.streaming.meaning import StreamMeaning
 from sparkcep.exec.streaming.step import StreamPlan
 from sparkcep.expr.nodes import NavigationSlot
 from sparkcep.expr.types import BIGINT
@@ -38,6 +39,7 @@ from .trend_engine import TrendCase, batch_of_case, plan_trend_case, trend_cases
 
 Log = Sequence[tuple[int, int, int, int | None, int]]  # key, time, mask, value, reach of WITHIN
 
+MEANING = StreamMeaning({})
 LOGS = st.lists(
     st.tuples(
         st.integers(0, 2), st.integers(0, 20), st.integers(0, 3), st.none() | st.integers(-2, 3), st.just(4)
@@ -70,7 +72,7 @@ def same_rows(spec: MatchSpec, log: Log, fixed: bool, data: st.DataObject) -> No
     shape = OperatorColumns(
         1, 1, (VALUE,) if spec.conditions.column_types else (), within, (Gather(SELF_ROW, TIE),), ()
     )
-    plan = StreamPlan((SortField(TIME_FIELD), SortField(TIE)), "test", remembers=True)
+    plan = StreamPlan((SortField(TIME_FIELD), SortField(TIE)), MEANING, remembers=True)
     table = prepared(log)
     order = sorted(range(len(log)), key=lambda n: (log[n][0], log[n][1], n))
     arrival = data.draw(arrivals([row[1] for row in log]))
@@ -121,7 +123,7 @@ def table_of_case(case: RunCase, plan: Any, keys: Sequence[int]) -> pa.Table:
 
 def stream_of(plan: Any) -> StreamPlan:
     """How its rows are sorted."""
-    return StreamPlan(tuple(SortField(n) for n in range(plan.input.fields.sort_fields)), "test", remembers=True)
+    return StreamPlan(tuple(SortField(n) for n in range(plan.input.fields.sort_fields)), MEANING, remembers=True)
 
 
 @given(run_cases(steps=True), st.data())
@@ -198,7 +200,7 @@ def test_trends(case: TrendCase, data: st.DataObject) -> None:
     table = pa.table(columns)
     order = sorted(range(rows), key=lambda n: (keys[n], case.run.times[n], n))
     expected = batched(table, order, shape, spec)
-    stream = StreamPlan((SortField(tie + 1), SortField(tie)), "test")
+    stream = StreamPlan((SortField(tie + 1), SortField(tie)), MEANING)
 
     def check(watermark: int, so_far: Sequence[dict[str, Any]]) -> None:
         due = [r for r in expected if r[PREFIX + "w"] * spec.slide + spec.width <= watermark]
@@ -215,7 +217,7 @@ def test_a_start_whose_within_has_passed_waits_for_no_row(called_back: bool) -> 
     dependent = ConditionSet({}, slots_, (BIGINT,), (frozenset([0]),))
     spec = make_spec(Quantified(Variable("A"), 1, None), {"A": 0}, use_within=True, conditions=dependent)
     shape = OperatorColumns(1, 1, (VALUE,), Within(TIME_FIELD, None, 4), (Gather(SELF_ROW, TIE),), ())
-    plan = StreamPlan((SortField(TIME_FIELD), SortField(TIE)), "test", remembers=True)
+    plan = StreamPlan((SortField(TIME_FIELD), SortField(TIE)), MEANING, remembers=True)
     log = prepared([(1, 0, 1, None, 4), (1, 5, 0, None, 4), (0, 6, 0, None, 4)])
     found = streamed(log, shape, spec, plan, Arrival([0, 1, 2], [1, 1], 0, [False] * 3), 100)
     assert [(r[PREFIX + "k0"], r[PREFIX + "number"]) for r in found] == [(1, 1)]
@@ -231,7 +233,7 @@ def test_a_pattern_of_anchors_alone(use_within: bool) -> None:
     spec = make_spec(Quantified(Anchor(False), 0, None), {}, use_within=use_within)
     within = Within(TIME_FIELD, None, 4) if use_within else None
     shape = OperatorColumns(1, 1, (), within, (Gather(SELF_ROW, TIE),), ())
-    plan = StreamPlan((SortField(TIME_FIELD), SortField(TIE)), "test", remembers=True)
+    plan = StreamPlan((SortField(TIME_FIELD), SortField(TIE)), MEANING, remembers=True)
     assert streamed(prepared([]), shape, spec, plan, Arrival([], [], 0, [False]), 100) == []
     empty = batched(prepared([(0, 1, 0, None, 4)]), [0], shape, spec)
     assert [row[PREFIX + "code"] for row in empty] == [-1]

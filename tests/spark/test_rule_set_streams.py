@@ -259,3 +259,21 @@ def test_another_log_is_another_state(spark: SparkSession, tmp_path: Path) -> No
     with pytest.raises(SparkCepError) as caught:
         in_operator(spark, [first, second], [[0], []], [0, 1], 0, Random(0))
     assert caught.value.error_class == "CEP_STREAMING_STATE_CHANGED"
+    assert "the session's time zone is Europe/Berlin and was " in str(caught.value)
+
+
+@classic
+def test_a_log_with_more_columns_goes_on(spark: SparkSession, tmp_path: Path) -> None:
+    events = [(1, 1, "A", 1, 1.0, "1.00", "p"), (1, 2, "B", 5, 1.0, "1.00", "p"), (1, 3, "B", 6, 1.0, "1.00", "p")]
+    rule = {
+        "ab": "PATTERN SEQ(A a, B b) EVENT SELECTION SKIP TILL ANY MATCH WITHIN 10 seconds RETURN a.x AS a, b.x AS b"
+    }
+    with configured(spark, ONE_BUCKET):
+        first = phase(spark, rule, with_views(spark, events, COLUMNS, tmp_path / "in"))
+        more = [(*event, "new") for event in events]
+        log = with_views(spark, more, f"{COLUMNS}, w string", tmp_path / "in")
+        second = phase(spark, rule, log)
+        assert first is not None
+        assert second is not None
+        rows = in_operator(spark, [first, second], [[0, 1], [2]], [0, 1], 0, Random(0))
+        assert without_numbers(rows[0] + rows[1]) == batch(spark) != Counter()

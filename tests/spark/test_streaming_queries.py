@@ -16,6 +16,8 @@ from pyspark.errors import AnalysisException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
 from sparkcep.errors import PatternAnalysisError, SparkCepError, error_behind
+from sparkcep.planner.streaming.plan import streamed
+from sparkcep.session import planning
 
 from ..conftest import configured, some
 
@@ -391,14 +393,52 @@ def test_another_query_on_the_same_checkpoint(spark: SparkSession, tmp_path: Pat
     log.views()
     run(spark.sql(text.format("sq_stream")), tmp_path)
     log.add([(1, 5, "B", 1, 3), (2, 6, "B", 1, 4)])
-    other = text.replace("20 seconds", "30 seconds")
-    with pytest.raises(StreamingQueryException) as caught:
-        run(spark.sql(other.format("sq_stream")), tmp_path)
-    assert error_behind(caught.value).error_class == "CEP_STREAMING_STATE_CHANGED"
+    others = (
+        (text.replace("20 seconds", "30 seconds"), {}, "the pattern's text is another"),
+        (text, {"spark.sql.session.timeZone": "Asia/Tokyo"}, "the session's time zone is Asia/Tokyo and was UTC"),
+        (text, {"spark.sparkcep.streaming.buckets": "3"}, "spark.sparkcep.streaming.buckets is 3 and was "),
+    )
+    for other, settings, difference in others:
+        with (
+            configured(spark, {"spark.sql.session.timeZone": "UTC", **settings}),
+            pytest.raises(StreamingQueryException) as caught,
+        ):
+            run(spark.sql(other.format("sq_stream")), tmp_path)
+        error = error_behind(caught.value)
+        assert error is not None
+        assert error.error_class == "CEP_STREAMING_STATE_CHANGED"
+        assert f"another query: {difference}" in str(error)
     for end in ENDS:
         log.add([(9, end, "D", 1, end)])
-    _, found = run(spark.sql(text.format("sq_stream")), tmp_path)
+    # What does not change the meaning: comments, white space, limits, columns that nothing reads.
+    log.views()
+    spark.table("sq_stream").selectExpr("*", "'new' AS more").createOrReplaceTempView("sq_stream")
+    alike = text.replace("PATTERN", "\n-- as before\n  PATTERN").replace("20 seconds", "20  seconds /* or more? */")
+    with configured(spark, {"spark.sql.session.timeZone": "UTC", "spark.sparkcep.limit.matches": "1234"}):
+        _, found = run(spark.sql(alike.format("sq_stream")), tmp_path)
     assert sorted(tuple(row) for row in found) == [(1, 3), (2, 4)]
+
+
+def test_what_0_2_0_knew_a_query_by(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its digest is made as it was then, of conditions that are now guarded as well."""
+    planned = []
+
+    def kept(*given: Any) -> Any:
+        planned.append(streamed(*given))
+        return planned[-1]
+
+    monkeypatch.setattr(planning, "streamed", kept)
+    log = Log(spark, tmp_path / "in")
+    log.add(random_rows(3, 10))
+    log.views()
+    text = (
+        BLOCK + "PATTERN SEQ(A a, B b) WHERE a.v > 0 AND 12 / a.v > 3 AND b.v = a.v WITHIN 20 seconds RETURN a.id AS a"
+    )
+    with configured(spark, {"spark.sql.session.timeZone": "UTC", "spark.sparkcep.streaming.buckets": "32"}):
+        spark.sql(text.format("sq_stream"))
+    (plan,) = planned
+    assert "CASE WHEN (e = 'A'" in plan.stream.sql
+    assert plan.stream.plan.meaning.first_format == "3df919f459ef900bb44003994b923cf0"
 
 
 @pytest.mark.full

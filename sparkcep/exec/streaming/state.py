@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
 
 from sparkcep.errors import SparkCepError
 from sparkcep.exec.streaming.blobs import from_bytes, to_bytes
+from sparkcep.exec.streaming.meaning import StreamMeaning
 
-#: Of the bytes' form; another one is another state.
-FORMAT = 1
-#: The first release that wrote states as this one does. It is part of each query's fingerprint: a release whose engines
+#: Of the bytes' form. Format 1, of 0.2.0, knows its query by one digest, format 2 by the parts of its meaning.
+FORMAT = 2
+#: The first release that wrote states as this one does. It is part of each query's meaning: a release whose engines
 #: read what they have kept otherwise says its own version here, and goes on with no state of those before it.
 STATE_SINCE = "0.2.0"
-_RELEASED, _FINGERPRINT, _FORMAT, _NAMES = b"released", b"fingerprint", b"format", b"names"
+_RELEASED, _FINGERPRINT, _FORMAT, _NAMES, _MEANING = b"released", b"fingerprint", b"format", b"names", b"meaning"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +36,10 @@ class BucketState:
     more: pa.Table | None = None
     names: bytes = b""
 
-    def to_bytes(self, fingerprint: str) -> bytes:
-        """As bytes. ``fingerprint``: of the query, which reads no state of another one."""
+    def to_bytes(self, meaning: StreamMeaning) -> bytes:
+        """As bytes. ``meaning``: of the query, which reads no state of another one."""
         metadata = {
-            _RELEASED: str(self.released).encode(), _FINGERPRINT: fingerprint.encode(), _FORMAT: str(FORMAT).encode()
+            _RELEASED: str(self.released).encode(), _MEANING: meaning.to_bytes(), _FORMAT: str(FORMAT).encode()
         }  # fmt: skip
         tables = [self.left.replace_schema_metadata(None)]
         if self.more is not None:
@@ -46,22 +48,34 @@ class BucketState:
         return to_bytes(self.rows.replace_schema_metadata(metadata), *tables)
 
 
-def read_state(data: bytes, fingerprint: str, tables: int = 2) -> BucketState:
+def read_state(data: bytes, meaning: StreamMeaning, tables: int = 2) -> BucketState:
     """State from its bytes. ``tables``: 3 of a rule set, of anything else 2.
 
     Raises:
-        SparkCepError: CEP_STREAMING_STATE_CHANGED, of another query, another number of buckets or another release.
+        SparkCepError: CEP_STREAMING_STATE_CHANGED, of another query, and of a later release; it says what differs.
     """
     try:
         rows, left, *more = from_bytes(data, tables)
         found = rows.schema.metadata or {}
     except pa.ArrowInvalid:
         found = {}
-    if found.get(_FORMAT) != str(FORMAT).encode() or found.get(_FINGERPRINT) != fingerprint.encode():
+    if why := _foreign(found, meaning):
         raise SparkCepError(
             "CEP_STREAMING_STATE_CHANGED",
-            "The checkpoint holds the state of another query, another number of buckets or another release.",
-            hint="start the changed query with a new checkpoint location, or go on with the query as it was; "
-            "nothing in the checkpoint was changed",
+            f"The checkpoint holds the state of another query: {why}.",
+            hint="start the changed query with a new checkpoint location, or go on with the query as it was",
         )
     return BucketState(rows, left, int(found[_RELEASED]), more[0] if more else None, found.get(_NAMES, b""))
+
+
+def _foreign(found: Mapping[bytes, bytes], meaning: StreamMeaning) -> str:
+    """Why a state is not this query's, empty where it is."""
+    written = found.get(_FORMAT, b"").decode()
+    if written == str(FORMAT):
+        return ", ".join(meaning.differences(found[_MEANING]))
+    if written == "1":
+        same = found.get(_FINGERPRINT) == meaning.first_format.encode()
+        return "" if same else "its text, input columns, buckets, time zone, ANSI mode or the SQL that prepares rows"
+    if written.isdigit():
+        return f"a later release wrote it, in format {written}, and this one reads formats up to {FORMAT}"
+    return "what it has is no state of a pattern like this one"

@@ -23,6 +23,7 @@ from sparkcep.exec.shape import OperatorColumns, batch_of
 from sparkcep.exec.streaming.blobs import ROW, TIME, concatenated
 from sparkcep.exec.streaming.collected import collected, partials
 from sparkcep.exec.streaming.late import late_rows
+from sparkcep.exec.streaming.meaning import StreamMeaning
 from sparkcep.exec.streaming.rule_names import RuleNames
 from sparkcep.exec.streaming.state import BucketState, read_state
 from sparkcep.query import PREFIX
@@ -38,18 +39,18 @@ PLACES, COUNTS = (AT_ROW, COVERED), (MATCHES, FIRST_ROW)
 class StreamPlan:
     """How the rows of a stream are matched.
 
-    ``order``: fields that rows of a partition are sorted by, the watermarked column first. ``fingerprint``: of the
-    query. ``remembers``: whether output tells how many rows or matches of a partition came before, so that partitions
-    are remembered when they have no rows left. ``most_rows``: kept of one partition, where WITHIN bounds nothing; 0 for
-    no limit. ``collected``: columns of the output of which each row of a match has those of all its rows, see
-    collected.py; ``last_only``: whether only a match's last row is emitted. ``groups``: of trends, which keys
-    make the groups whose partial results are collected for each window; the bucket holds all of a group's partitions.
-    ``late_rows``: the folder for rows that are dropped, empty for none. Of a rule set, ``rules``: what its numbers
-    stand for, of which the fingerprint says nothing; ``columns``: prepared ones that are kept, with their types.
+    ``order``: fields that rows of a partition are sorted by, the watermarked column first. ``meaning``: of the query,
+    which its state belongs to. ``remembers``: whether output tells how many rows or matches of a partition came before,
+    so that partitions are remembered when they have no rows left. ``most_rows``: kept of one partition, where WITHIN
+    bounds nothing; 0 for no limit. ``collected``: columns of the output of which each row of a match has those of all
+    its rows, see collected.py; ``last_only``: whether only a match's last row is emitted. ``groups``: of trends, which
+    keys make the groups whose partial results are collected for each window; the bucket holds all of a group's
+    partitions. ``late_rows``: the folder for rows that are dropped, empty for none. Of a rule set, ``rules``: what its
+    numbers stand for, of which the meaning says nothing; ``columns``: prepared ones that are kept, with their types.
     """
 
     order: tuple[SortField, ...]
-    fingerprint: str
+    meaning: StreamMeaning
     remembers: bool = False
     most_rows: int = 0
     collected: tuple[str, ...] = ()
@@ -109,7 +110,7 @@ class BucketOperator(Generic[S]):
         """
         before = None
         if state is not None:
-            before = self.restored(read_state(state, self.plan.fingerprint, self.tables))
+            before = self.restored(read_state(state, self.plan.meaning, self.tables))
         released = before.released if before is not None else -(2**62)
         tables = [before.rows] if before is not None else []
         kept_rows = before.rows.num_rows if before is not None else 0
@@ -210,7 +211,7 @@ class BucketOperator(Generic[S]):
             wake.append(more)
         bucket = self.settled(bucket, keep, watermark)
         state = self.state(bucket, rest, self.remembered(bucket, keep), watermark)
-        return Step(out, state.to_bytes(self.plan.fingerprint), min(wake) if wake else None, changed=changed)
+        return Step(out, state.to_bytes(self.plan.meaning), min(wake) if wake else None, changed=changed)
 
     def bounds(self, rows: pa.Table) -> Ints | None:
         """(rows,) up to when WITHIN lets a match go on that begins at a row; None without WITHIN."""

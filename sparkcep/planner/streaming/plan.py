@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -15,16 +14,17 @@ from sparkcep.planner.engines.trends.sql import TrendSql
 from sparkcep.planner.input_plan import InputPlan
 from sparkcep.planner.measures import MeasureSql
 from sparkcep.planner.plan import AnyPlan, StreamInput, StreamNeeds
+from sparkcep.planner.streaming.meaning import StreamSource, prepared_sql, stream_meaning, unguarded
 from sparkcep.planner.streaming.refusals import check_operator, check_plan
 from sparkcep.query import PREFIX, Events, Matches, MatchNumber, Navigation, PatternQuery, RowExpression
 from sparkcep.settings import STREAM_BUCKETS, Settings
 
 
-def streamed(plan: AnyPlan, settings: Settings, given: Sequence[str]) -> AnyPlan:
+def streamed(plan: AnyPlan, settings: Settings, source: StreamSource) -> AnyPlan:
     """A plan over a stream.
 
     Args:
-        given: what beside the plan's SQL says what the query is: its text, arguments, types of the input's columns.
+        source: what beside the plan says what the query is.
 
     Raises:
         PatternAnalysisError: CEP_STREAMING_UNSUPPORTED.
@@ -40,13 +40,13 @@ def streamed(plan: AnyPlan, settings: Settings, given: Sequence[str]) -> AnyPlan
     groups = tuple(plan.output.group_keys) if isinstance(plan.output, TrendSql) else None
     bucketed = keys if groups is None else [keys[k] for k in groups]
     items = bucket_items(plan.input, bucketed, settings.stream_buckets)
-    sql = plan.input.select(items)
-    # The row as it is, for late ones: where they go may change from one start of the query to the next.
-    with_rows = plan.input.select([*items, f"struct(*) AS {ROW}"]) if settings.stream_late_rows else sql
-    parts = [STATE_SINCE, sql, plan.output.sql(), str(settings.ansi), settings.time_zone, *given]
+    prepared = unguarded(plan.input.select(items), plan.input)
+    if settings.stream_late_rows:
+        items.append(f"struct(*) AS {ROW}")
+    first_format = [STATE_SINCE, prepared, plan.output.sql(), str(settings.ansi), settings.time_zone]
     stream = StreamPlan(
         order=tuple(order),
-        fingerprint=hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32],
+        meaning=stream_meaning(source, prepared_sql(plan.input), settings, first_format),
         remembers=for_ever,
         most_rows=settings.limit_stream_rows if query.within is None else 0,
         collected=tuple(plan.output.collected) if isinstance(plan.output, MeasureSql) else (),
@@ -55,7 +55,7 @@ def streamed(plan: AnyPlan, settings: Settings, given: Sequence[str]) -> AnyPlan
         late_rows=settings.stream_late_rows,
     )
     found = StreamInput(
-        stream, with_rows, decided(query, needs), kept(query, needs, for_ever, settings),
+        stream, plan.input.select(items), decided(query, needs), kept(query, needs, for_ever, settings),
         operator=settings.stream_operator, end=end_column(plan) if needs.by_last else "",
         history=settings.stream_history, lookback="" if for_ever else lookback(query, needs),
     )  # fmt: skip

@@ -25,6 +25,7 @@ from sparkcep.planner.input_plan import InputPlan
 from sparkcep.planner.plan import AnyPlan
 from sparkcep.planner.pruning import Asks, PlanAsks
 from sparkcep.planner.sampling import Sampler
+from sparkcep.planner.streaming.meaning import StreamSource
 from sparkcep.planner.streaming.refusals import check_plan, check_query
 from sparkcep.query import PREFIX, SOURCE, PatternQuery, escape, quote, string_literal, unescape
 from sparkcep.session.analyzer import SparkAnalyzer
@@ -385,15 +386,11 @@ class RuleSet:
         """The plan with what it has more over a stream."""
         settings = self.call.settings
         rules = [repr((b.rule.name, b.rule.text, sorted(b.rule.parameters.items()))) for b, _ in taken]
-        stream = stream_input(plan.input, [own for _, own in taken], rules, settings, self.log_parts())
+        types = dict(zip(self.columns, self.column_types, strict=True))
+        log = StreamSource(self.call.input_sql.text, self.analyzer.argument_texts(), types, is_pattern=False)
+        stream = stream_input(plan.input, [own for _, own in taken], rules, settings, log)
         reason = f"the input is a stream; {settings.stream_buckets} buckets, {STREAM_BUCKETS.key}"
         return replace(plan, input=replace(plan.input, layout="stream", layout_reason=reason), stream=stream)
-
-    def log_parts(self) -> list[str]:
-        """What says what the log is: its query, arguments of the statement, types of its columns."""
-        values = {k: v for k, v in self.analyzer.kwargs.items() if not isinstance(v, DataFrame)}
-        types = [f"{name} {type_}" for name, type_ in zip(self.columns, self.column_types, strict=True)]
-        return [self.call.input_sql.text, repr(self.analyzer.args), repr(values), *types]
 
     def planned(self, bound: BoundRule, settings: Any) -> AnyPlan:
         """A rule's own plan.

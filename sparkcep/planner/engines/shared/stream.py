@@ -13,19 +13,19 @@ from sparkcep.exec.streaming.state import STATE_SINCE
 from sparkcep.exec.streaming.step import StreamPlan
 from sparkcep.planner.input_plan import InputPlan
 from sparkcep.planner.plan import AnyPlan, StreamInput
+from sparkcep.planner.streaming.meaning import StreamSource, stream_meaning
 from sparkcep.planner.streaming.plan import bucket_items, decided
 from sparkcep.query import PREFIX
 from sparkcep.settings import Settings
 
 
 def stream_input(
-    given: InputPlan, plans: Sequence[AnyPlan], rules: Sequence[str], settings: Settings, log: Sequence[str]
+    given: InputPlan, plans: Sequence[AnyPlan], rules: Sequence[str], settings: Settings, log: StreamSource
 ) -> StreamInput:
     """How the rows of a set's log reach its operator, and what that keeps.
 
     Args:
-        plans: of the rules in it. rules: what beside the log says what each of them is. log: what says what the log is:
-            its query, arguments, types of its columns.
+        plans: of the rules in it. rules: what beside the log says what each of them is. log: what says what the log is.
     """
     query = given.query
     items = bucket_items(given, [text for text, _ in given.keys], settings.stream_buckets)
@@ -34,17 +34,18 @@ def stream_input(
     order = [SortField(n, k.ascending, k.nulls_first) for n, k in enumerate(query.order_by)]
     order += [SortField(n) for n in range(len(query.order_by), given.fields.sort_fields)]
     keys = [text for text, _ in given.keys] + [k.text for k in query.order_by]
-    parts = [
+    first_format = [
         STATE_SINCE, "rules", *keys, str(settings.stream_buckets), str(settings.ansi), settings.time_zone,
-        settings.log_event, *log,
+        settings.log_event,
     ]  # fmt: skip
+    meaning = stream_meaning(log, [*keys, settings.log_event], settings, first_format)
     names = RuleNames(
         {n: _digest(given.replaced.get(n, text)) for n, text in enumerate(given.fields.texts)},
         tuple(_digest(" AND ".join(c.sql() for c in given.tests[n])) for n in sorted(given.tests)),
         tuple(_digest(rule) for rule in rules),
     )
     stream = StreamPlan(
-        order=tuple(order), fingerprint=_digest("\0".join(parts)), remembers=True, late_rows=settings.stream_late_rows,
+        order=tuple(order), meaning=meaning, remembers=True, late_rows=settings.stream_late_rows,
         rules=names,
     )  # fmt: skip
     needs = [plan.engine.stream_needs for plan in plans]
