@@ -18,7 +18,7 @@ PARTS = {
     "the session's time zone": "UTC",
     "ANSI mode": "on",
 }
-MEANING = StreamMeaning(PARTS, "0123")
+MEANING = StreamMeaning(PARTS, ("0123", "89ab"))
 
 
 def refused(data: bytes, meaning: StreamMeaning) -> str:
@@ -64,7 +64,7 @@ def test_format_1() -> None:
     metadata = {b"released": b"7", b"fingerprint": b"0123", b"format": b"1"}
     data = to_bytes(ROWS.replace_schema_metadata(metadata), ROWS)
     assert read_state(data, MEANING).released == 7
-    assert "time zone, ANSI mode or the SQL" in refused(data, StreamMeaning(PARTS, "4567"))
+    assert "time zone, ANSI mode or the SQL" in refused(data, StreamMeaning(PARTS, ("4567",)))
 
 
 def test_other_formats() -> None:

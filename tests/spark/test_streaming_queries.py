@@ -438,7 +438,7 @@ def test_what_0_2_0_knew_a_query_by(spark: SparkSession, tmp_path: Path, monkeyp
         spark.sql(text.format("sq_stream"))
     (plan,) = planned
     assert "CASE WHEN (e = 'A'" in plan.stream.sql
-    assert plan.stream.plan.meaning.first_format == "3df919f459ef900bb44003994b923cf0"
+    assert "3df919f459ef900bb44003994b923cf0" in plan.stream.plan.meaning.first_format
 
 
 @pytest.mark.full

@@ -19,11 +19,11 @@ class StreamMeaning:
     """What a state belongs to.
 
     ``parts``: by the words that messages have for them; a short one as it is, any other as a :func:`digest`.
-    ``first_format``: the digest by which states of format 1 know their query.
+    ``first_format``: digests by which states of format 1 may know their query.
     """
 
     parts: Mapping[str, str]
-    first_format: str = ""
+    first_format: tuple[str, ...] = ()
 
     def to_bytes(self) -> bytes:
         """The parts as bytes."""

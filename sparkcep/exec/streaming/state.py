@@ -74,8 +74,8 @@ def _foreign(found: Mapping[bytes, bytes], meaning: StreamMeaning) -> str:
     if written == str(FORMAT):
         return ", ".join(meaning.differences(found[_MEANING]))
     if written == "1":
-        same = found.get(_FINGERPRINT) == meaning.first_format.encode()
-        return "" if same else "its text, input columns, buckets, time zone, ANSI mode or the SQL that prepares rows"
+        known = found.get(_FINGERPRINT, b"").decode() in meaning.first_format
+        return "" if known else "its text, input columns, buckets, time zone, ANSI mode or the SQL that prepares rows"
     if written.isdigit():
         return f"a later release wrote it, in format {written}, and this one reads formats up to {FORMAT}"
     return "what it has is no state of a pattern like this one"

@@ -34,14 +34,14 @@ class StreamSource:
 
 
 def stream_meaning(
-    source: StreamSource, prepared: Iterable[str], settings: Settings, first_format: Sequence[str]
+    source: StreamSource, prepared: Iterable[str], settings: Settings, first_formats: Iterable[Sequence[str]]
 ) -> StreamMeaning:
     """The meaning of a query.
 
     Args:
         prepared: SQL by which rows are prepared. Of a pattern only the types of columns that it may read matter; of a
             rule set all do, as a rule that comes may read any.
-        first_format: what states of format 1 know it by, but for the source.
+        first_formats: what states of format 1 may know it by, but for the source.
     """
     sql = "\n".join(prepared)
     read = sql.casefold()
@@ -60,8 +60,8 @@ def stream_meaning(
         "the SQL that prepares rows": digest(words(sql)),
         "the first release that keeps rows as this one does": STATE_SINCE,
     }
-    known_by = "\0".join([*first_format, *source.first_format()])
-    return StreamMeaning(parts, hashlib.sha256(known_by.encode()).hexdigest()[:32])
+    known_by = ("\0".join([*own, *source.first_format()]) for own in first_formats)
+    return StreamMeaning(parts, tuple(hashlib.sha256(text.encode()).hexdigest()[:32] for text in known_by))
 
 
 def prepared_sql(given: InputPlan) -> list[str]:

@@ -40,13 +40,14 @@ def streamed(plan: AnyPlan, settings: Settings, source: StreamSource) -> AnyPlan
     groups = tuple(plan.output.group_keys) if isinstance(plan.output, TrendSql) else None
     bucketed = keys if groups is None else [keys[k] for k in groups]
     items = bucket_items(plan.input, bucketed, settings.stream_buckets)
-    prepared = unguarded(plan.input.select(items), plan.input)
+    prepared = plan.input.select(items)
     if settings.stream_late_rows:
         items.append(f"struct(*) AS {ROW}")
-    first_format = [STATE_SINCE, prepared, plan.output.sql(), str(settings.ansi), settings.time_zone]
+    rest = [plan.output.sql(), str(settings.ansi), settings.time_zone]
+    first_formats = [[STATE_SINCE, sql, *rest] for sql in (unguarded(prepared, plan.input), prepared)]
     stream = StreamPlan(
         order=tuple(order),
-        meaning=stream_meaning(source, prepared_sql(plan.input), settings, first_format),
+        meaning=stream_meaning(source, prepared_sql(plan.input), settings, first_formats),
         remembers=for_ever,
         most_rows=settings.limit_stream_rows if query.within is None else 0,
         collected=tuple(plan.output.collected) if isinstance(plan.output, MeasureSql) else (),

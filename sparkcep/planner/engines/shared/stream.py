@@ -38,7 +38,7 @@ def stream_input(
         STATE_SINCE, "rules", *keys, str(settings.stream_buckets), str(settings.ansi), settings.time_zone,
         settings.log_event,
     ]  # fmt: skip
-    meaning = stream_meaning(log, [*keys, settings.log_event], settings, first_format)
+    meaning = stream_meaning(log, [*keys, settings.log_event], settings, [first_format])
     names = RuleNames(
         {n: _digest(given.replaced.get(n, text)) for n, text in enumerate(given.fields.texts)},
         tuple(_digest(" AND ".join(c.sql() for c in given.tests[n])) for n in sorted(given.tests)),
