@@ -61,6 +61,7 @@ from sparkcep.sql.rewriter import InputSql, Rewriter
 from sparkcep.sql.statement import (
     RULE_FUNCTIONS,
     RULES_CATALOGUE,
+    STREAM_STATE,
     TABLE_CHANGES,
     OccurrenceKind,
     PatternOccurrence,
@@ -401,6 +402,8 @@ class StatementExecution:
         else:
             if form.keyword.upper == TABLE_CHANGES:
                 from sparkcep.session.tables.feed import run_changes as run_table_function
+            elif form.keyword.upper == STREAM_STATE:
+                from sparkcep.session.streams.state import run_table_function
             else:
                 from sparkcep.session.indexes.functions import run_table_function
             frame, how = run_table_function(self.analyzer.spark, self.statement, form, evaluate)

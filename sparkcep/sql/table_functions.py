@@ -24,6 +24,8 @@ _OF_INDEX = {
 }
 #: Of pattern tables.
 _OF_TABLES = {"pattern_table_changes": Signature(("name", "from", "to"), ("from", "to"))}
+#: Of streams.
+_OF_STREAMS = {"pattern_stream_state": Signature(("checkpoint",))}
 _RULES_OVER = ("log", "rules", "event_type", "on_error")
 #: Of rule sets.
 _OF_RULES = {
@@ -37,7 +39,7 @@ def signature(function: str) -> Signature:
     """The signature of a table function or a template."""
     if function in TEMPLATES:
         return Signature(TEMPLATES[function].parameters, TEMPLATES[function].optional)
-    return (_OF_INDEX | _OF_TABLES | _OF_RULES)[function]
+    return (_OF_INDEX | _OF_TABLES | _OF_STREAMS | _OF_RULES)[function]
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,6 +68,19 @@ def read_state(data: bytes, meaning: StreamMeaning, tables: int = 2) -> BucketSt
     return BucketState(rows, left, int(found[_RELEASED]), more[0] if more else None, found.get(_NAMES, b""))
 
 
+def any_state(data: bytes) -> BucketState:
+    """State of whichever query, without what it has of rules.
+
+    Raises:
+        SparkCepError: CEP_STREAMING_STATE_CHANGED, of a later release.
+    """
+    rows, left = from_bytes(data, 2)
+    found = rows.schema.metadata or {}
+    if _RELEASED not in found or int(found[_FORMAT]) > FORMAT:
+        raise SparkCepError("CEP_STREAMING_STATE_CHANGED", "A later release wrote the state.", hint="use that release")
+    return BucketState(rows, left, int(found[_RELEASED]))
+
+
 def _foreign(found: Mapping[bytes, bytes], meaning: StreamMeaning) -> str:
     """Why a state is not this query's, empty where it is."""
     written = found.get(_FORMAT, b"").decode()

@@ -1,0 +1,72 @@
+"""pattern_stream_state: what a stream keeps for its patterns, as a relation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from sparkcep.exec.streaming.blobs import BUCKET
+from sparkcep.exec.streaming.figures import FIGURES, state_figures
+from sparkcep.exec.streaming.history import STATE, WAKE
+from sparkcep.session.functions.call_arguments import CallArguments
+from sparkcep.session.messages.printed import is_sparks, short_message
+from sparkcep.spark.shipping import shipped
+from sparkcep.sql.statement import PatternOccurrence, Statement
+
+_WITH_STATE, _TRANSFORM = "applyInPandasWithState", "transformWithState"
+
+
+def run_table_function(
+    spark: SparkSession, statement: Statement, form: PatternOccurrence, evaluate: Callable[[int, int], Any]
+) -> tuple[DataFrame, str]:
+    """The rows of a call, one for each bucket, as of the last micro-batch that is done; and how they were found.
+
+    Args:
+        evaluate: the value of a constant expression between two offsets of the statement.
+
+    Raises:
+        SparkCepError: CEP_TABLE_FUNCTION_ARGUMENT, there is no checkpoint of a pattern.
+    """
+    arguments = CallArguments(statement, form, evaluate)
+    path = arguments.value("checkpoint")
+    hint = "name the checkpointLocation of a streaming query with a pattern that has done a micro-batch"
+    if not isinstance(path, str):
+        raise arguments.bad("checkpoint", f"The checkpoint is {path!r}; it must be a path.", hint)
+    try:
+        operators = spark.read.format("state-metadata").load(path).collect()
+        states = [own for row in operators if (own := _states(spark, path, row.operatorId, row.operatorName))]
+    except Exception as error:
+        if not is_sparks(error):
+            raise
+        message = short_message(error).split("\n")[0].rstrip(".")
+        raise arguments.bad("checkpoint", f"Spark reads no state at {path!r}: {message}.", hint) from None
+    if not states:
+        raise arguments.bad("checkpoint", f"There is no state of a pattern at {path!r}.", hint)
+    found = reduce(DataFrame.unionAll, states)
+    return found.mapInArrow(shipped(state_figures, "sparkcep_state"), FIGURES), f"state of the stream at {path}"
+
+
+def _states(spark: SparkSession, path: str, number: int, operator: str) -> DataFrame | None:
+    """(operator, bucket, state, when it wakes) of one of a query's stateful operators; None of another's than ours."""
+
+    def read(**options: str) -> DataFrame:
+        return spark.read.format("statestore").options(operatorId=str(number), **options).load(path)
+
+    if operator == _WITH_STATE:
+        rows = read()
+        if BUCKET not in rows.select("key.*").columns:
+            return None
+        state, wake = "value.groupState.state", "timestamp_millis(nullif(value.timeoutTimestamp, -1))"
+    elif operator.startswith(_TRANSFORM):
+        rows = read(stateVarName="state")
+        if BUCKET not in rows.select("key.*").columns:
+            return None
+        timers = read(readRegisteredTimers="true").groupBy("key").agg(F.min("expiration_timestamp_ms").alias(WAKE))
+        rows, state, wake = rows.join(timers, "key", "left"), "value.state", f"timestamp_millis({WAKE})"
+    else:
+        return None
+    return rows.selectExpr(f"{number} AS operator", f"key.{BUCKET}", f"{state} AS {STATE}", f"{wake} AS {WAKE}")
