@@ -104,7 +104,7 @@ class _Reader:
                         f"{self.function} has no parameter {token.text}.{more}", token.start,
                     )  # fmt: skip
                 if name in found:
-                    raise self.error(
+                    raise self.keys_without_parentheses(found) or self.error(
                         "DUPLICATE_ROUTINE_PARAMETER_ASSIGNMENT.DOUBLE_NAMED_ARGUMENT_REFERENCE",
                         f"The parameter {name} of {self.function} has two arguments.", token.start,
                     )  # fmt: skip
@@ -115,7 +115,7 @@ class _Reader:
                     f"{self.function} has a positional argument after a named one.", token.start,
                 )  # fmt: skip
             elif number >= len(self.parameters):
-                raise self.error(
+                raise self.keys_without_parentheses(found) or self.error(
                     "WRONG_NUM_ARGS.WITHOUT_SUGGESTION",
                     f"{self.function} takes {len(self.parameters)} arguments at most.", token.start,
                 )  # fmt: skip
@@ -131,6 +131,18 @@ class _Reader:
                     self.form.keyword.start,
                 )  # fmt: skip
         return Call(self.function, found)
+
+    def keys_without_parentheses(self, found: dict[str, tuple[int, int]]) -> PatternParseError | None:
+        """The error of ``TABLE(log) PARTITION BY k ORDER BY ts, id``, whose last key is taken for an argument."""
+        s, keyed = self.s, False
+        for low, high in found.values():
+            if keyed and s.operator(low - 1) == ",":
+                return PatternParseError(
+                    "CEP_SYNTAX_ERROR", "Several keys of a table argument stand in parentheses.", text=s.text,
+                    position=s.tokens[low].start, hint="PARTITION BY (a, b) ORDER BY (c, d)",
+                )  # fmt: skip
+            keyed = any(s.word(i) == "BY" for i in range(low, high))
+        return None
 
 
 def relation_name(statement: Statement, low: int, high: int) -> tuple[str, ...] | None:

@@ -10,6 +10,7 @@ from sparkcep.exec.streaming.meaning import COLUMN, StreamMeaning, digest
 from sparkcep.exec.streaming.state import STATE_SINCE
 from sparkcep.planner.conditions.row_conditions import all_of
 from sparkcep.planner.input_plan import InputPlan
+from sparkcep.query import unescape
 from sparkcep.settings import STREAM_BUCKETS, Settings
 from sparkcep.sql.lexicon import tokenize
 
@@ -44,7 +45,7 @@ def stream_meaning(
         first_formats: what states of format 1 may know it by, but for the source.
     """
     sql = "\n".join(prepared)
-    read = sql.casefold()
+    read = unescape(sql).replace("``", "`").casefold()
     columns = {
         f"{COLUMN}{name}": type_
         for name, type_ in source.types.items()
@@ -86,4 +87,4 @@ def unguarded(sql: str, given: InputPlan) -> str:
 
 def words(text: str) -> str:
     """A text's tokens: texts that differ in comments and white space only have the same."""
-    return "\0".join(f"{t.kind} {t.text}" for t in tokenize(text))
+    return "\0".join(text[t.start : t.end] for t in tokenize(text))
