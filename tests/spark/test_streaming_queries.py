@@ -355,6 +355,11 @@ def test_rows_that_come_too_late(spark: SparkSession, tmp_path: Path) -> None:
     ]
     assert sum(m[0] for m in metrics) == 2, metrics
     assert sum(m[1] for m in metrics) == 1
+    # Rows that are neither late nor untimed and that A or B can take; matches; what is kept behind each micro-batch.
+    assert sum(m[3] for m in metrics) == 4
+    assert sum(m[4] for m in metrics) == 1
+    assert [m[5] for m in metrics][-1] == 0 < max(m[5] for m in metrics)
+    assert all(0 <= m[6] < 600_000 for m in metrics)
 
 
 @pytest.mark.full

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import pickle
+import time as clock
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -20,8 +21,10 @@ from sparkcep.exec.streaming.step import BucketOperator, Step, StreamPlan
 from sparkcep.query import ERROR
 
 S = TypeVar("S")
-#: What a step says of rows it dropped, as columns of the operator's output.
-COUNTS = ("late", "untimed", "changed")
+#: What a step says of rows it dropped.
+_DROPPED = ("late", "untimed", "changed")
+#: All that a step counts, as columns of the operator's output: ``given``: rows of output; ``milliseconds``: it took.
+COUNTS = (*_DROPPED, "taken", "given", "kept", "milliseconds")
 
 #: Operators of a worker, the last ones used, by what they were made from: a worker serves many micro-batches.
 _OPERATORS: dict[bytes, BucketOperator[Any]] = {}
@@ -66,6 +69,7 @@ class StreamBody(Generic[S]):
         Args:
             blobs: its new rows. watermark: milliseconds.
         """
+        started = clock.perf_counter()
         try:
             done = self.operator.step(state, [from_bytes(blob)[0] for blob in blobs], watermark * 1000)
             if done.dropped is not None:
@@ -73,11 +77,10 @@ class StreamBody(Generic[S]):
         except SparkCepError as error:
             # Raised behind the operator, so that the batch fails and no state is kept of it.
             return Advanced({ROWS: None, ERROR: str(error)} | dict.fromkeys(COUNTS, 0))
-        counts = report(done)
         row = None
-        if done.rows is not None or any(counts.values()):
+        if done.state is not None:
             rows = None if done.rows is None else to_bytes(pa.Table.from_batches([done.rows]))
-            row = {ROWS: rows, ERROR: None} | counts
+            row = {ROWS: rows, ERROR: None} | counts(done, clock.perf_counter() - started)
         return Advanced(row, done.state, timer(done, watermark))
 
 
@@ -95,12 +98,15 @@ def timer(done: Step, watermark: int) -> int | None:
     return None if done.wake is None else max(-(-done.wake // 1000) - 1, watermark + 1)
 
 
-def report(done: Step) -> dict[str, int]:
-    """What was dropped, by name; in the log as well."""
-    counts = {name: getattr(done, name) for name in COUNTS}
-    if any(counts.values()):
+def counts(done: Step, seconds: float) -> dict[str, int]:
+    """What is counted of a step that took so long, by name; what was dropped is in the log as well."""
+    dropped = {name: getattr(done, name) for name in _DROPPED}
+    if any(dropped.values()):
         logging.getLogger("sparkcep").warning(
             "%d late rows and %d rows without a time dropped, %d matches without the row that SKIP names",
-            *counts.values(),
+            *dropped.values(),
         )
-    return counts
+    given = 0 if done.rows is None else done.rows.num_rows
+    return dropped | {
+        "taken": done.taken, "given": given, "kept": done.kept, "milliseconds": round(1000 * seconds)
+    }  # fmt: skip

@@ -66,7 +66,7 @@ class Step:
     """What a step gives: output rows if there are any, the bucket's state, and the watermark (microseconds) at which
     it has something to do though no row comes; None: never. ``late``: rows that came too late, ``untimed``: rows
     without a time; both were dropped, ``dropped`` are they where they are wanted. ``changed``: matches behind which
-    SKIP went on elsewhere than it says."""
+    SKIP went on elsewhere than it says. ``taken``: new rows that were looked at; ``kept``: rows of the state."""
 
     rows: pa.RecordBatch | None
     state: bytes | None
@@ -74,6 +74,8 @@ class Step:
     late: int = 0
     untimed: int = 0
     changed: int = 0
+    taken: int = 0
+    kept: int = 0
     dropped: pa.Table | None = None
 
 
@@ -128,7 +130,8 @@ class BucketOperator(Generic[S]):
                 aside = late_rows(new, dropped[kept_rows:])
             rows, times = _filtered(rows, ~dropped), times[~dropped]
         done = self.advance(self.sorted(rows, times, before), released, watermark)
-        return replace(done, late=int(late.sum()), untimed=int(untimed.sum()), dropped=aside)
+        taken = len(times) - kept_rows
+        return replace(done, late=int(late.sum()), untimed=int(untimed.sum()), taken=taken, dropped=aside)
 
     def restored(self, state: BucketState) -> BucketState:
         """State as it was read, in this operator's terms."""
@@ -211,7 +214,8 @@ class BucketOperator(Generic[S]):
             wake.append(more)
         bucket = self.settled(bucket, keep, watermark)
         state = self.state(bucket, rest, self.remembered(bucket, keep), watermark)
-        return Step(out, state.to_bytes(self.plan.meaning), min(wake) if wake else None, changed=changed)
+        data = state.to_bytes(self.plan.meaning)
+        return Step(out, data, min(wake) if wake else None, changed=changed, kept=state.rows.num_rows)
 
     def bounds(self, rows: pa.Table) -> Ints | None:
         """(rows,) up to when WITHIN lets a match go on that begins at a row; None without WITHIN."""
