@@ -70,9 +70,10 @@ class SparkAnalyzer:
     sizes: dict[int, tuple[DataFrame, float | None]] = field(default_factory=dict)
     samples: dict[tuple[object, ...], Sample | None] = field(default_factory=dict)
 
-    def argument_texts(self) -> tuple[str, str]:
-        """The statement's arguments by position, and those by name but for DataFrames, as texts."""
-        return repr(self.args), repr({k: v for k, v in self.kwargs.items() if not isinstance(v, DataFrame)})
+    @property
+    def values(self) -> tuple[Arguments, dict[str, Any]]:
+        """The statement's arguments, but for DataFrames: those of args, and those by name."""
+        return self.args, {k: v for k, v in self.kwargs.items() if not isinstance(v, DataFrame)}
 
     @property
     def as_statement(self) -> Statement:

@@ -165,7 +165,8 @@ class OccurrencePlanner:
         plan = make_plan(arguments[0], settings, *arguments[2:])
         text = self.statement.text[form.start : form.end]
         types = {f.name: f.dataType.simpleString() for f in source.schema.fields}
-        return streamed(plan, settings, StreamSource(text, self.analyzer.argument_texts(), types))
+        common = [self.statement.text[t.start : t.end] for scope in form.scopes for t in scope]
+        return streamed(plan, settings, StreamSource(text, self.analyzer.values, types, common))
 
     def asked_of(self, query: PatternQuery, form: PatternOccurrence) -> PatternQuery:
         """With what the statement around EXPLAIN NON ANSWERS makes of its rows."""

@@ -47,6 +47,12 @@ def test_what_differs_is_named(changed: dict[str, str], said: str) -> None:
     assert f"another query: {said}" in refused(data, StreamMeaning({**PARTS, **changed}))
 
 
+def test_a_column_of_another_case() -> None:
+    data = BucketState(ROWS, ROWS, 7).to_bytes(MEANING)
+    rest = {name: value for name, value in PARTS.items() if name != "column v"}
+    assert "another query: column V was column v." in refused(data, StreamMeaning({**rest, "column V": "int"}))
+
+
 @pytest.mark.parametrize("columns", [{}, {"column v": "int", "column w": "string"}])
 def test_columns_that_nothing_reads_may_come_and_go(columns: dict[str, str]) -> None:
     data = BucketState(ROWS, ROWS, 7).to_bytes(MEANING)

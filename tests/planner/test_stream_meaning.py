@@ -10,7 +10,7 @@ from sparkcep.planner.streaming.meaning import StreamSource, stream_meaning, wor
 from sparkcep.settings import read
 
 SETTINGS = replace(read(lambda key, default=None: default), time_zone="UTC")
-SOURCE = StreamSource("PATTERN SEQ(A a)", ("None", "{}"), {"v": "int", "Größe": "int", "a`b{c": "int"})
+SOURCE = StreamSource("PATTERN SEQ(A a)", (None, {}), {"v": "int", "Größe": "int", "a`b{c": "int"})
 PREPARED = ["(`v` > 1)", "(GRÖSSE = 2)", "(`a``b{{c`)"]
 
 
@@ -54,12 +54,28 @@ def test_each_part_counts() -> None:
     before = parts()
     others = {
         "the pattern's text": parts(replace(SOURCE, text="PATTERN SEQ(B a)")),
-        "the value of a parameter": parts(replace(SOURCE, arguments=("None", "{'x': 1}"))),
+        "the value of a parameter": parts(replace(SOURCE, arguments=(None, {"x": 1}))),
+        "what WITH defines": parts(replace(SOURCE, common=["c AS (SELECT 1 AS v)"])),
         "column v": parts(replace(SOURCE, types={**SOURCE.types, "v": "bigint"})),
         "the SQL that prepares rows": parts(prepared=[*PREPARED, "e"]),
     }
     for name, after in others.items():
         assert {n for n in before if before[n] != after.get(n)} == {name}
+
+
+def test_what_does_not_count() -> None:
+    """A column that stands nowhere, whatever of its name stands in longer ones; the order of named arguments."""
+    longer = replace(SOURCE, types={"valid": "int"})
+    assert parts(longer, ["(invalid > 1)"]) == parts(replace(longer, types={"valid": "string"}), ["(invalid > 1)"])
+    one, other = ({"x": 1, "y": 2}, {"y": 2, "x": 1})
+    for first, second in (((None, one), (None, other)), ((one, {}), (other, {}))):
+        assert parts(replace(SOURCE, arguments=first)) == parts(replace(SOURCE, arguments=second))
+
+
+@pytest.mark.parametrize(("sql", "counts"), [("to_json(struct(*))", True), ("f(1, s.*)", True), ("2 * v", False)])
+def test_a_star_reads_all_columns(sql: str, counts: bool) -> None:
+    more = replace(SOURCE, types={**SOURCE.types, "w": "int"})
+    assert (parts(prepared=[sql]) != parts(more, [sql])) == counts
 
 
 def test_digests_of_format_1_tell_sources_apart() -> None:

@@ -50,6 +50,27 @@ def test_what_is_kept(spark: SparkSession, tmp_path: Path, operator: str) -> Non
         assert total.collect()[0].n == 2
 
 
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("keys", "partitions"),
+    [
+        ("", 1),
+        ("PARTITION BY k, e", 3),
+        ("PARTITION BY struct(k AS x, array(e) AS y)", 3),
+        ("PARTITION BY nullif(k, 1)", 2),
+    ],
+)
+def test_partitions_of_other_keys(spark: SparkSession, tmp_path: Path, keys: str, partitions: int) -> None:
+    log = Log(spark, tmp_path / "in")
+    log.add([(1, 1, "A", 1, 1), (1, 2, "B", 1, 2), (3, 3, "A", 1, 3), (3, 3, "A", 1, 4)])
+    log.views()
+    text = f"FROM sq_stream {keys} ORDER BY ts EVENT TYPE e PATTERN SEQ(A a, B b) WITHIN 20 seconds RETURN a.id AS a"
+    with configured(spark, NO_PARTITIONS):
+        run(spark.sql(text), tmp_path)
+        (row,) = spark.sql(STATE.format(tmp_path)).collect()
+    assert (row.partitions, row.rows) == (partitions, 4)
+
+
 def test_what_a_rule_set_keeps(spark: SparkSession, tmp_path: Path) -> None:
     log = Log(spark, tmp_path / "in")
     log.add([(1, 0, "A", 1, 1), (3, 40, "A", 1, 3), (5, 41, "A", 1, 4)])

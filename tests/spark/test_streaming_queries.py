@@ -18,6 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from sparkcep.errors import PatternAnalysisError, SparkCepError, error_behind
 from sparkcep.planner.streaming.plan import streamed
 from sparkcep.session import planning
+from sparkcep.spark.releases import RELEASE
 
 from ..conftest import configured, some
 
@@ -177,6 +178,24 @@ TRANSFORM = {
 def test_transform_with_state(query: str, spark: SparkSession, tmp_path: Path) -> None:
     with configured(spark, TRANSFORM):
         same_rows(spark, QUERIES[query], tmp_path, restarts=True)
+
+
+@pytest.mark.full
+@pytest.mark.skipif(RELEASE < (4, 1), reason="needs transformWithState in Python")
+def test_two_patterns_alike_over_one_stream(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark shuffles equal rows once; the second operator must have its watermark all the same."""
+    log = Log(spark, tmp_path / "in")
+    for rows in ([(1, 0, "A", 1, 1), (2, 3, "A", 1, 2)], [(1, 5, "B", 1, 3)], *([(9, e, "D", 1, e)] for e in ENDS)):
+        log.add(rows)
+    log.views()
+    one = (
+        "SELECT a + {} AS a FROM ("
+        + BLOCK.format("sq_stream")
+        + "PATTERN SEQ(A a, B b) WITHIN 20 seconds RETURN a.id AS a)"
+    )
+    with configured(spark, TRANSFORM):
+        _, found = run(spark.sql(f"{one.format(0)} UNION ALL {one.format(100)}"), tmp_path)
+    assert sorted(row.a for row in found) == [1, 101]
 
 
 def from_history(spark: SparkSession, query: str, folder: Path, *, restarts: bool = False) -> None:
@@ -415,6 +434,13 @@ def test_another_query_on_the_same_checkpoint(spark: SparkSession, tmp_path: Pat
         assert f"another query: {difference}" in str(error)
     for end in ENDS:
         log.add([(9, end, "D", 1, end)])
+    # What WITH defines is not in the pattern's own text.
+    with_list = "WITH c AS (SELECT *, v + {} AS w FROM sq_stream) " + text.format("c")
+    run(spark.sql(with_list.format(0)), tmp_path / "with")
+    log.add([(1, ENDS[-1] + 1, "B", 1, 0)])
+    with pytest.raises(StreamingQueryException) as caught:
+        run(spark.sql(with_list.format(100)), tmp_path / "with")
+    assert "another query: what WITH defines is another" in str(error_behind(caught.value))
     # What does not change the meaning: comments, white space, limits, columns that nothing reads.
     log.views()
     spark.table("sq_stream").selectExpr("*", "'new' AS more").createOrReplaceTempView("sq_stream")

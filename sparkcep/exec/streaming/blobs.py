@@ -41,8 +41,12 @@ def from_bytes(data: bytes, tables: int = 1) -> list[pa.Table]:
     return out
 
 
-def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Prepared rows that are wanted as one row for each bucket of a batch: (bucket, its rows, never)."""
+def pack(relation: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Prepared rows that are wanted as one row for each bucket of a batch: (bucket, its rows, never).
+
+    ``relation``: a name, for which each pattern of a query has a function of its own. Of two equal ones Spark shuffles
+    the rows once, and then the second one's operator is told of no watermark.
+    """
     for rows in batches:
         batch = rows.filter(rows.column(rows.schema.names.index(WANTED)))
         if batch.num_rows == 0:

@@ -8,6 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sparkcep.exec.layouts.rows import column
+from sparkcep.exec.ordering import groups_of
 from sparkcep.exec.streaming.blobs import TIME
 from sparkcep.exec.streaming.state import any_state
 from sparkcep.query import PREFIX
@@ -44,9 +46,10 @@ def state_figures(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]
 def _figures(operator: int, bucket: int, data: bytes, wakes_at: Any) -> tuple[Any, ...]:
     """A bucket's, in their order."""
     state = any_state(data)
-    keys = [name for name in state.left.schema.names if name.startswith(f"{PREFIX}k")]
-    known = pa.concat_tables([state.rows.select(keys), state.left.select(keys).cast(state.rows.select(keys).schema)])
-    partitions = known.group_by(keys).aggregate([]).num_rows if keys else min(1, state.left.num_rows)
+    names = (name.removeprefix(PREFIX) for name in state.left.schema.names)
+    keys = [name for name in names if name.startswith("k")]
+    columns = [pa.concat_arrays([column(t, key) for t in (state.rows, state.left)]) for key in keys]
+    partitions = groups_of(columns, state.rows.num_rows + state.left.num_rows)[1]
     times = pc.min_max(state.rows.column(TIME)).as_py()
     matched_to = pa.scalar(state.released, _TIME).as_py() if state.released > 0 else None
     return (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -28,7 +29,9 @@ def initial_states(rows: DataFrame, body: StreamBody[Any], delay: int) -> DataFr
     """
     timed = rows.where(F.col(TIME).isNotNull())
     reached = timed.agg((F.unix_millis(F.max(TIME)) - delay).alias(_REACHED))
-    blobs = timed.mapInArrow(shipped(pack, "sparkcep_pack"), f"{BUCKET} int, {ROWS} binary, {NEVER} timestamp")
+    blobs = timed.mapInArrow(
+        shipped(partial(pack, "history"), "sparkcep_pack"), f"{BUCKET} int, {ROWS} binary, {NEVER} timestamp"
+    )
     return (
         blobs.select(BUCKET, ROWS)
         .crossJoin(F.broadcast(reached))

@@ -31,11 +31,12 @@ class StreamMeaning:
 
     def differences(self, data: bytes) -> list[str]:
         """What differs from the parts that :meth:`to_bytes` made these bytes of, as clauses of a sentence. Columns that
-        only one of them reads are none: what reads them would differ."""
+        only one of them reads are none: what reads them would differ. One of another case is: its texts are others."""
         before: Mapping[str, str] = json.loads(data)
+        cased = {n.casefold(): n for n in before}
         names = [n for n in self.parts if n in before or not n.startswith(COLUMN)]
         names += [n for n in before if n not in self.parts and not n.startswith(COLUMN)]
-        found = []
+        found = [f"{n} was {cased[n.casefold()]}" for n in self.parts if n not in before and n.casefold() in cased]
         for name in names:
             now, then = self.parts.get(name, "unknown"), before.get(name, "unknown")
             if now != then:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 from pyspark.sql import Column, DataFrame
@@ -69,7 +70,7 @@ def match_stream(
         [StructField(BUCKET, IntegerType()), StructField(ROWS, BinaryType()),
          StructField(NEVER, TimestampType(), True, metadata)]
     )  # fmt: skip
-    blobs = df.select(*needed).mapInArrow(shipped(pack, "sparkcep_pack", operator), packed)
+    blobs = df.select(*needed).mapInArrow(shipped(partial(pack, name), "sparkcep_pack", operator), packed)
     if plan.rules is not None:
         kept = df.select(*kept_columns(shape, columns, plan)).schema
         plan = replace(plan, columns=to_arrow_schema(kept, timezone="UTC"))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
 from sparkcep.exec.streaming.meaning import COLUMN, StreamMeaning, digest
 from sparkcep.exec.streaming.state import STATE_SINCE
@@ -19,19 +21,25 @@ from sparkcep.sql.lexicon import tokenize
 class StreamSource:
     """What beside its plan says what a query over a stream is.
 
-    ``text``: of the pattern, or of a rule set's log. ``arguments``: of the statement, by position and by name, as
-    texts. ``types``: of the input's columns, by name.
+    ``text``: of the pattern, or of a rule set's log. ``arguments``: of the statement, those of args and those by name.
+    ``types``: of the input's columns, by name. ``common``: texts of the WITH lists in which names of it may stand.
     """
 
     text: str
-    arguments: tuple[str, str]
+    arguments: tuple[Any, Mapping[str, Any]]
     types: Mapping[str, str]
+    common: Sequence[str] = ()
     is_pattern: bool = True
 
     def first_format(self) -> list[str]:
         """The parts of it that states of format 1 know a query by."""
         text = " ".join(self.text.split()) if self.is_pattern else self.text
-        return [text, *self.arguments, *(f"{name} {type_}" for name, type_ in self.types.items())]
+        return [text, *map(repr, self.arguments), *(f"{name} {type_}" for name, type_ in self.types.items())]
+
+    def values(self) -> str:
+        """The arguments, those with names in the order of these."""
+        args, named = (sorted(a.items()) if isinstance(a, Mapping) else a for a in self.arguments)
+        return repr((args, named))
 
 
 def stream_meaning(
@@ -45,15 +53,19 @@ def stream_meaning(
         first_formats: what states of format 1 may know it by, but for the source.
     """
     sql = "\n".join(prepared)
-    read = unescape(sql).replace("``", "`").casefold()
+    tokens = tokenize(unescape(sql))
+    read = {t.text.casefold() for t in tokens}
     columns = {
         f"{COLUMN}{name}": type_
         for name, type_ in source.types.items()
         if not source.is_pattern or name.casefold() in read
     }
+    if any(t.text == "*" and before.text in ("(", ",", ".") for before, t in pairwise(tokens)):
+        columns["the list of the input's columns"] = digest(repr(list(source.types.items())))
     parts = {
         "the pattern's text" if source.is_pattern else "the query of the log": digest(words(source.text)),
-        "the value of a parameter": digest(repr(source.arguments)),
+        "what WITH defines": digest(words(";".join(source.common))),
+        "the value of a parameter": digest(source.values()),
         **columns,
         "the session's time zone": settings.time_zone,
         "ANSI mode": "on" if settings.ansi else "off",

@@ -387,7 +387,7 @@ class RuleSet:
         settings = self.call.settings
         rules = [repr((b.rule.name, b.rule.text, sorted(b.rule.parameters.items()))) for b, _ in taken]
         types = dict(zip(self.columns, self.column_types, strict=True))
-        log = StreamSource(self.call.input_sql.text, self.analyzer.argument_texts(), types, is_pattern=False)
+        log = StreamSource(self.call.input_sql.text, self.analyzer.values, types, is_pattern=False)
         stream = stream_input(plan.input, [own for _, own in taken], rules, settings, log)
         reason = f"the input is a stream; {settings.stream_buckets} buckets, {STREAM_BUCKETS.key}"
         return replace(plan, input=replace(plan.input, layout="stream", layout_reason=reason), stream=stream)
