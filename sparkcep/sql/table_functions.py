@@ -136,7 +136,7 @@ class _Reader:
         """The error of ``TABLE(log) PARTITION BY k ORDER BY ts, id``, whose last key is taken for an argument."""
         s, keyed = self.s, False
         for low, high in found.values():
-            if keyed and s.operator(low - 1) == ",":
+            if keyed and s.operator(low - 1) == "," and s.tokens[low].kind != "string" and s.word(low) != "TABLE":
                 return PatternParseError(
                     "CEP_SYNTAX_ERROR", "Several keys of a table argument stand in parentheses.", text=s.text,
                     position=s.tokens[low].start, hint="PARTITION BY (a, b) ORDER BY (c, d)",

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from sparkcep.exec.streaming.blobs import BUCKET
@@ -17,7 +17,9 @@ from sparkcep.session.messages.printed import is_sparks, short_message
 from sparkcep.spark.shipping import shipped
 from sparkcep.sql.statement import PatternOccurrence, Statement
 
-_WITH_STATE, _TRANSFORM = "applyInPandasWithState", "transformWithState"
+_WITH_STATE = "applyInPandasWithState"
+#: Of a transformWithState, what its properties say of a variable with the name that ours has.
+_VALUE = '"stateName":"state"'
 
 
 def run_table_function(
@@ -38,7 +40,7 @@ def run_table_function(
         raise arguments.bad("checkpoint", f"The checkpoint is {path!r}; it must be a path.", hint)
     try:
         operators = spark.read.format("state-metadata").load(path).collect()
-        states = [own for row in operators if (own := _states(spark, path, row.operatorId, row.operatorName))]
+        states = [own for operator in operators if (own := _states(spark, path, operator)) is not None]
     except Exception as error:
         if not is_sparks(error):
             raise
@@ -50,23 +52,22 @@ def run_table_function(
     return found.mapInArrow(shipped(state_figures, "sparkcep_state"), FIGURES), f"state of the stream at {path}"
 
 
-def _states(spark: SparkSession, path: str, number: int, operator: str) -> DataFrame | None:
-    """(operator, bucket, state, when it wakes) of one of a query's stateful operators; None of another's than ours."""
+def _states(spark: SparkSession, path: str, operator: Row) -> DataFrame | None:
+    """(operator, bucket, state, when it wakes) of a stateful operator, as Spark describes it; None: it is not ours."""
 
     def read(**options: str) -> DataFrame:
-        return spark.read.format("statestore").options(operatorId=str(number), **options).load(path)
+        return spark.read.format("statestore").options(operatorId=str(operator.operatorId), **options).load(path)
 
-    if operator == _WITH_STATE:
-        rows = read()
-        if BUCKET not in rows.select("key.*").columns:
-            return None
+    with_state = operator.operatorName == _WITH_STATE
+    if not with_state and _VALUE not in (operator.operatorProperties or ""):
+        return None
+    rows = read() if with_state else read(stateVarName="state")
+    if BUCKET not in rows.select("key.*").columns:
+        return None
+    if with_state:
         state, wake = "value.groupState.state", "timestamp_millis(nullif(value.timeoutTimestamp, -1))"
-    elif operator.startswith(_TRANSFORM):
-        rows = read(stateVarName="state")
-        if BUCKET not in rows.select("key.*").columns:
-            return None
+    else:
         timers = read(readRegisteredTimers="true").groupBy("key").agg(F.min("expiration_timestamp_ms").alias(WAKE))
         rows, state, wake = rows.join(timers, "key", "left"), "value.state", f"timestamp_millis({WAKE})"
-    else:
-        return None
-    return rows.selectExpr(f"{number} AS operator", f"key.{BUCKET}", f"{state} AS {STATE}", f"{wake} AS {WAKE}")
+    items = f"{operator.operatorId} AS operator", f"key.{BUCKET}", f"{state} AS {STATE}", f"{wake} AS {WAKE}"
+    return rows.selectExpr(*items)
