@@ -41,12 +41,15 @@ def test_pages_made_from_code_are_current(name: str) -> None:
 def test_streaming(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The quick start writes what the statement gives over the days at rest, but for the last ten hours."""
     monkeypatch.setattr("sparkcep.local_session", lambda: spark)
-    (code,), (clause, chained, history) = blocks("streaming.md", "python"), blocks("streaming.md", "sql")
+    (code, clocks, kept), (clause, chained, history) = blocks("streaming.md", "python"), blocks("streaming.md", "sql")
     names: dict[str, object] = {}
     try:
         exec(code.replace("/tmp/", f"{tmp_path}/"), names)
         assert names["query"].awaitTermination(300)  # type: ignore[attr-defined]
         assert spark.sql(clause).isStreaming
+        exec(kept.replace("/tmp/", f"{tmp_path}/"), names)
+        state = re.findall(r"FROM pattern_stream_state\('/tmp/(\w+)'\)", kept)
+        assert spark.sql(f"SELECT * FROM pattern_stream_state('{tmp_path}/{state[0]}')").count() > 1
         *settings, followed = chained.rstrip().rstrip(";").split(";\n")
         with configured(spark, values_of(settings)):
             query = spark.sql(followed).writeStream.format("parquet").trigger(availableNow=True).options(
@@ -69,6 +72,8 @@ def test_streaming(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_pat
         assert lived
         assert lived <= expected
         assert {row for row in expected if str(row[1]) >= BORDER and row[1] < latest} <= lived
+        exec(clocks, names)
+        assert spark.sql(statement).isStreaming
     finally:
         spark.catalog.dropTempView("departures")
 
