@@ -128,7 +128,7 @@ def _run_python(step: Step, names: dict[str, Any]) -> Result:
 def _run_command(step: Step, spark: SparkSession) -> Result:
     session = spark.newSession()
     with (
-        mock.patch("sparkcep.session.machine.local.local_session", lambda *_: session),
+        mock.patch("sparkcep.session.machine.local.started_session", lambda *_: session),
         contextlib.redirect_stdout(io.StringIO()) as printed,
     ):
         code = main_of_the_command(shlex.split(step.code.replace("\\\n", " "))[1:])
