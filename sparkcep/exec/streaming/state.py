@@ -54,17 +54,9 @@ def read_state(data: bytes, meaning: StreamMeaning, tables: int = 2) -> BucketSt
     Raises:
         SparkCepError: CEP_STREAMING_STATE_CHANGED, of another query, and of a later release; it says what differs.
     """
-    try:
-        rows, left, *more = from_bytes(data, tables)
-        found = rows.schema.metadata or {}
-    except pa.ArrowInvalid:
-        found = {}
+    (rows, left, *more), found = _opened(data, tables)
     if why := _foreign(found, meaning):
-        raise SparkCepError(
-            "CEP_STREAMING_STATE_CHANGED",
-            f"The checkpoint holds the state of another query: {why}.",
-            hint="start the changed query with a new checkpoint location, or go on with the query as it was",
-        )
+        raise _changed(why)
     return BucketState(rows, left, int(found[_RELEASED]), more[0] if more else None, found.get(_NAMES, b""))
 
 
@@ -74,21 +66,37 @@ def any_state(data: bytes) -> BucketState:
     Raises:
         SparkCepError: CEP_STREAMING_STATE_CHANGED, of a later release.
     """
-    rows, left = from_bytes(data, 2)
-    found = rows.schema.metadata or {}
-    if _RELEASED not in found or int(found[_FORMAT]) > FORMAT:
-        raise SparkCepError("CEP_STREAMING_STATE_CHANGED", "A later release wrote the state.", hint="use that release")
+    (rows, left), found = _opened(data, 2)
     return BucketState(rows, left, int(found[_RELEASED]))
+
+
+def _opened(data: bytes, tables: int) -> tuple[list[pa.Table], Mapping[bytes, bytes]]:
+    """Tables of a state of this format or of one before it, and what is said of them; raises as :func:`any_state`."""
+    try:
+        opened = from_bytes(data, tables)
+        found = opened[0].schema.metadata or {}
+    except pa.ArrowInvalid:
+        opened, found = [], {}
+    written = found.get(_FORMAT, b"").decode()
+    if not written.isdigit():
+        raise _changed("what it has is no state of a pattern like this one")
+    if int(written) > FORMAT:
+        raise _changed(f"a later release wrote it, in format {written}, and this one reads formats up to {FORMAT}")
+    return opened, found
 
 
 def _foreign(found: Mapping[bytes, bytes], meaning: StreamMeaning) -> str:
     """Why a state is not this query's, empty where it is."""
-    written = found.get(_FORMAT, b"").decode()
-    if written == str(FORMAT):
+    if _MEANING in found:
         return ", ".join(meaning.differences(found[_MEANING]))
-    if written == "1":
-        known = found.get(_FINGERPRINT, b"").decode() in meaning.first_format
-        return "" if known else "its text, input columns, buckets, time zone, ANSI mode or the SQL that prepares rows"
-    if written.isdigit():
-        return f"a later release wrote it, in format {written}, and this one reads formats up to {FORMAT}"
-    return "what it has is no state of a pattern like this one"
+    known = found.get(_FINGERPRINT, b"").decode() in meaning.first_format
+    return "" if known else "its text, input columns, buckets, time zone, ANSI mode or the SQL that prepares rows"
+
+
+def _changed(why: str) -> SparkCepError:
+    """The error of a state that is not read; the caller raises it."""
+    return SparkCepError(
+        "CEP_STREAMING_STATE_CHANGED",
+        f"The checkpoint holds the state of another query: {why}.",
+        hint="start the changed query with a new checkpoint location, or go on with the query as it was",
+    )
