@@ -400,13 +400,15 @@ class StatementExecution:
 
             frame = run_catalogue(self.analyzer, self.rewriter, self.statement, form, evaluate)
         else:
+            from sparkcep.session.functions.call_arguments import CallArguments
+
             if form.keyword.upper == TABLE_CHANGES:
-                from sparkcep.session.tables.feed import run_changes as run_table_function
+                from sparkcep.session.tables.feed import run_table_function
             elif form.keyword.upper == STREAM_STATE:
                 from sparkcep.session.streams.state import run_table_function
             else:
                 from sparkcep.session.indexes.functions import run_table_function
-            frame, how = run_table_function(self.analyzer.spark, self.statement, form, evaluate)
+            frame, how = run_table_function(CallArguments(self.analyzer.spark, self.statement, form, evaluate))
             self.notes.append(how)
         name = f"{PREFIX}relation_{next(_names)}"
         self.analyzer.matched[name] = frame

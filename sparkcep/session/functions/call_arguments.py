@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
 
 from sparkcep.errors import PatternAnalysisError, SparkCepError
 from sparkcep.spark.exceptions import reason
@@ -14,7 +15,7 @@ from sparkcep.sql.table_functions import Call, plain_literal, read_call, relatio
 
 
 class CallArguments:
-    """A call's arguments by their parameters.
+    """A call's arguments by their parameters, in a session.
 
     Args:
         evaluate: the value of a constant expression between two offsets of the statement.
@@ -23,7 +24,10 @@ class CallArguments:
         SparkCepError: as :func:`read_call`.
     """
 
-    def __init__(self, statement: Statement, form: PatternOccurrence, evaluate: Callable[[int, int], Any]) -> None:
+    def __init__(
+        self, spark: SparkSession, statement: Statement, form: PatternOccurrence, evaluate: Callable[[int, int], Any]
+    ) -> None:
+        self.spark = spark
         self.s = statement
         self.form = form
         self.evaluate = evaluate

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import reduce
-from typing import Any
 
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from sparkcep.exec.streaming.blobs import BUCKET
 from sparkcep.exec.streaming.figures import FIGURES, state_figures
@@ -15,26 +14,19 @@ from sparkcep.exec.streaming.history import STATE, WAKE
 from sparkcep.session.functions.call_arguments import CallArguments
 from sparkcep.session.messages.printed import is_sparks, short_message
 from sparkcep.spark.shipping import shipped
-from sparkcep.sql.statement import PatternOccurrence, Statement
 
 _WITH_STATE = "applyInPandasWithState"
 #: Of a transformWithState, what its properties say of a variable with the name that ours has.
 _VALUE = '"stateName":"state"'
 
 
-def run_table_function(
-    spark: SparkSession, statement: Statement, form: PatternOccurrence, evaluate: Callable[[int, int], Any]
-) -> tuple[DataFrame, str]:
+def run_table_function(arguments: CallArguments) -> tuple[DataFrame, str]:
     """The rows of a call, one for each bucket, as of the last micro-batch that is done; and how they were found.
-
-    Args:
-        evaluate: the value of a constant expression between two offsets of the statement.
 
     Raises:
         SparkCepError: CEP_TABLE_FUNCTION_ARGUMENT, there is no checkpoint of a pattern.
     """
-    arguments = CallArguments(statement, form, evaluate)
-    path = arguments.value("checkpoint")
+    spark, path = arguments.spark, arguments.value("checkpoint")
     hint = "name the checkpointLocation of a streaming query with a pattern that has done a micro-batch"
     if not isinstance(path, str):
         raise arguments.bad("checkpoint", f"The checkpoint is {path!r}; it must be a path.", hint)
@@ -49,7 +41,9 @@ def run_table_function(
     if not states:
         raise arguments.bad("checkpoint", f"There is no state of a pattern at {path!r}.", hint)
     found = reduce(DataFrame.unionAll, states)
-    return found.mapInArrow(shipped(state_figures, "sparkcep_state"), FIGURES), f"state of the stream at {path}"
+    return found.mapInArrow(
+        shipped(state_figures, "sparkcep_state"), from_arrow_schema(FIGURES)
+    ), f"state of the stream at {path}"
 
 
 def _states(spark: SparkSession, path: str, operator: Row) -> DataFrame | None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -14,7 +11,6 @@ from sparkcep.session.functions.call_arguments import CallArguments
 from sparkcep.session.tables import names
 from sparkcep.session.tables.reading import read_files
 from sparkcep.session.tables.storage import CASE, CHANGE, FOUND_AT, FOUND_VERSION, RULE, missing, read_versions
-from sparkcep.sql.statement import PatternOccurrence, Statement
 
 #: What a row of the feed says beside the row: with which version it came or went, and when.
 VERSION, AT = "version", "changed_at"
@@ -63,31 +59,25 @@ def changes(spark: SparkSession, name: str, first: int | None, last: int | None)
     return frames[0].unionByName(frames[1]).withColumnsRenamed({FOUND_VERSION: VERSION, FOUND_AT: AT})
 
 
-def run_changes(
-    spark: SparkSession, statement: Statement, form: PatternOccurrence, evaluate: Callable[[int, int], Any]
-) -> tuple[DataFrame, str]:
+def run_table_function(arguments: CallArguments) -> tuple[DataFrame, str]:
     """The rows of a call of pattern_table_changes, and how they were found.
-
-    Args:
-        evaluate: the value of a constant expression between two offsets of the statement.
 
     Raises:
         SparkCepError: with the place of what is at fault.
     """
-    call_ = CallArguments(statement, form, evaluate)
-    parts = call_.name("name")
-    name = parts[-1] if parts is not None else call_.value("name")
+    parts = arguments.name("name")
+    name = parts[-1] if parts is not None else arguments.value("name")
     if not isinstance(name, str):
-        raise call_.bad("name", f"The pattern table is {name!r}; it must be a name.", "'alerts'")
+        raise arguments.bad("name", f"The pattern table is {name!r}; it must be a name.", "'alerts'")
     versions: list[int | None] = []
     for parameter in ("from", "to"):
-        value = call_.value(parameter) if parameter in call_.call.arguments else None
+        value = arguments.value(parameter) if parameter in arguments.call.arguments else None
         if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
-            raise call_.bad(
+            raise arguments.bad(
                 parameter, f"The version is {value!r}; it must be a whole number.", "DESCRIBE PATTERN TABLE"
             )
         versions.append(value)
     try:
-        return changes(spark, name, *versions), f"changes of the pattern table {name}"
+        return changes(arguments.spark, name, *versions), f"changes of the pattern table {name}"
     except PatternIndexError as error:
-        raise error.located(statement.text, call_.place(error.blame)) from None
+        raise error.located(arguments.s.text, arguments.place(error.blame)) from None
