@@ -48,4 +48,9 @@ class StreamMeaning:
 
 def digest(text: str) -> str:
     """The digest of a part."""
-    return _DIGEST + hashlib.sha256(text.encode()).hexdigest()[:32]
+    return _DIGEST + text_digest(text)
+
+
+def text_digest(text: str) -> str:
+    """What a text is known by."""
+    return hashlib.sha256(text.encode()).hexdigest()[:32]

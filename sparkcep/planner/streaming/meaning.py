@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from sparkcep.exec.streaming.meaning import COLUMN, StreamMeaning, digest
+from sparkcep.exec.streaming.meaning import COLUMN, StreamMeaning, digest, text_digest
 from sparkcep.exec.streaming.state import STATE_SINCE
 from sparkcep.planner.conditions.row_conditions import all_of
 from sparkcep.planner.input_plan import InputPlan
@@ -74,7 +73,7 @@ def stream_meaning(
         "the first release that keeps rows as this one does": STATE_SINCE,
     }
     known_by = ("\0".join([*own, *source.first_format()]) for own in first_formats)
-    return StreamMeaning(parts, tuple(hashlib.sha256(text.encode()).hexdigest()[:32] for text in known_by))
+    return StreamMeaning(parts, tuple(map(text_digest, known_by)))
 
 
 def prepared_sql(given: InputPlan) -> list[str]:
@@ -84,7 +83,7 @@ def prepared_sql(given: InputPlan) -> list[str]:
     return [
         query.with_prefix, *given.key_items(), *(key.text for key in query.order_by), *given.field_items(),
         *(" AND ".join(c.sql() for c in given.tests[code]) or "true" for _, code in of_bit),
-        *(unguarded(text, given) for text in given.filters), query.partition_predicate,
+        unguarded("\n".join(given.filters), given), query.partition_predicate,
     ]  # fmt: skip
 
 

@@ -33,20 +33,16 @@ def streamed(plan: AnyPlan, settings: Settings, source: StreamSource) -> AnyPlan
     check_plan(plan, needs)
     check_operator(query, settings)
     for_ever = remembers(query, needs)
-    order = [SortField(n, k.ascending, k.nulls_first) for n, k in enumerate(query.order_by)]
-    order += [SortField(n) for n in range(len(query.order_by), plan.input.fields.sort_fields)]
     keys = [text for text, _ in plan.input.keys]
     # Trends of one group are added up across its partitions.
     groups = tuple(plan.output.group_keys) if isinstance(plan.output, TrendSql) else None
     bucketed = keys if groups is None else [keys[k] for k in groups]
     items = bucket_items(plan.input, bucketed, settings.stream_buckets)
     prepared = plan.input.select(items)
-    if settings.stream_late_rows:
-        items.append(f"struct(*) AS {ROW}")
     rest = [plan.output.sql(), str(settings.ansi), settings.time_zone]
     first_formats = [[STATE_SINCE, sql, *rest] for sql in (unguarded(prepared, plan.input), prepared)]
     stream = StreamPlan(
-        order=tuple(order),
+        order=row_order(plan.input),
         meaning=stream_meaning(source, prepared_sql(plan.input), settings, first_formats),
         remembers=for_ever,
         most_rows=settings.limit_stream_rows if query.within is None else 0,
@@ -56,7 +52,7 @@ def streamed(plan: AnyPlan, settings: Settings, source: StreamSource) -> AnyPlan
         late_rows=settings.stream_late_rows,
     )
     found = StreamInput(
-        stream, plan.input.select(items), decided(query, needs), kept(query, needs, for_ever, settings),
+        stream, rows_sql(plan.input, items, settings), decided(query, needs), kept(query, needs, for_ever, settings),
         operator=settings.stream_operator, end=end_column(plan) if needs.by_last else "",
         history=settings.stream_history, lookback="" if for_ever else lookback(query, needs),
     )  # fmt: skip
@@ -74,6 +70,18 @@ def bucket_items(given: InputPlan, keys: Sequence[str], buckets: int) -> list[st
     wanted = [f"({text})" for text in (*given.filters, given.query.partition_predicate) if text]
     items.append(f"{' AND '.join(wanted) or 'true'} AS {WANTED}")
     return items
+
+
+def rows_sql(given: InputPlan, items: Sequence[str], settings: Settings) -> str:
+    """The statement over ``{SOURCE}`` that prepares rows; with the input's row as it is where late ones are wanted."""
+    return given.select([*items, f"struct(*) AS {ROW}"] if settings.stream_late_rows else items)
+
+
+def row_order(given: InputPlan) -> tuple[SortField, ...]:
+    """What rows of a partition are sorted by: ORDER BY, then what breaks ties."""
+    keys = given.query.order_by
+    ties = (SortField(n) for n in range(len(keys), given.fields.sort_fields))
+    return (*(SortField(n, key.ascending, key.nulls_first) for n, key in enumerate(keys)), *ties)
 
 
 def remembers(query: PatternQuery, needs: StreamNeeds) -> bool:

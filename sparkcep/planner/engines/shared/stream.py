@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Sequence
 
-from sparkcep.exec.ordering import SortField
-from sparkcep.exec.streaming.blobs import ROW
+from sparkcep.exec.streaming.meaning import text_digest
 from sparkcep.exec.streaming.rule_names import RuleNames
 from sparkcep.exec.streaming.state import STATE_SINCE
 from sparkcep.exec.streaming.step import StreamPlan
 from sparkcep.planner.input_plan import InputPlan
 from sparkcep.planner.plan import AnyPlan, StreamInput
 from sparkcep.planner.streaming.meaning import StreamSource, stream_meaning
-from sparkcep.planner.streaming.plan import bucket_items, decided
+from sparkcep.planner.streaming.plan import bucket_items, decided, row_order, rows_sql
 from sparkcep.query import PREFIX
 from sparkcep.settings import Settings
 
@@ -29,10 +27,6 @@ def stream_input(
     """
     query = given.query
     items = bucket_items(given, [text for text, _ in given.keys], settings.stream_buckets)
-    if settings.stream_late_rows:
-        items.append(f"struct(*) AS {ROW}")
-    order = [SortField(n, k.ascending, k.nulls_first) for n, k in enumerate(query.order_by)]
-    order += [SortField(n) for n in range(len(query.order_by), given.fields.sort_fields)]
     keys = [text for text, _ in given.keys] + [k.text for k in query.order_by]
     first_format = [
         STATE_SINCE, "rules", *keys, str(settings.stream_buckets), str(settings.ansi), settings.time_zone,
@@ -40,23 +34,18 @@ def stream_input(
     ]  # fmt: skip
     meaning = stream_meaning(log, [*keys, settings.log_event], settings, [first_format])
     names = RuleNames(
-        {n: _digest(given.replaced.get(n, text)) for n, text in enumerate(given.fields.texts)},
-        tuple(_digest(" AND ".join(c.sql() for c in given.tests[n])) for n in sorted(given.tests)),
-        tuple(_digest(rule) for rule in rules),
+        {n: text_digest(given.replaced.get(n, text)) for n, text in enumerate(given.fields.texts)},
+        tuple(text_digest(" AND ".join(c.sql() for c in given.tests[n])) for n in sorted(given.tests)),
+        tuple(text_digest(rule) for rule in rules),
     )
     stream = StreamPlan(
-        order=tuple(order), meaning=meaning, remembers=True, late_rows=settings.stream_late_rows,
-        rules=names,
-    )  # fmt: skip
+        order=row_order(given), meaning=meaning, remembers=True, late_rows=settings.stream_late_rows, rules=names
+    )
     needs = [plan.engine.stream_needs for plan in plans]
     return StreamInput(
-        stream, given.select(items), _decided(plans), _kept(plans), operator=settings.stream_operator,
+        stream, rows_sql(given, items, settings), _decided(plans), _kept(plans), operator=settings.stream_operator,
         end=f"{PREFIX}end" if all(n.by_last for n in needs) else "", history=settings.stream_history,
     )  # fmt: skip
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def _decided(plans: Sequence[AnyPlan]) -> str:
