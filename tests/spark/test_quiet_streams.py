@@ -6,8 +6,6 @@ import datetime as dt
 import time
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
@@ -39,11 +37,8 @@ def test_a_row_from_the_future(
 @pytest.mark.skipif(IS_CONNECT, reason="what a source gives does not depend on the kind of session")
 def test_heartbeats_decide_an_absence(spark: SparkSession, tmp_path: Path) -> None:
     """Nothing comes behind the events. What is open is decided all the same."""
-    (tmp_path / "in").mkdir()
-    now = dt.datetime.now(dt.UTC)
-    events = {"k": [1, 1], "ts": [now, now], "e": ["A", "B"], "v": [1, 1], "id": [1, 2]}
-    types = {"k": pa.int64(), "ts": pa.timestamp("us", "UTC"), "e": pa.string(), "v": pa.int32(), "id": pa.int64()}
-    pq.write_table(pa.table({n: pa.array(v, types[n]) for n, v in events.items()}), tmp_path / "in" / "0.parquet")
+    since = (dt.datetime.now(dt.UTC) - dt.datetime(2024, 1, 1, tzinfo=dt.UTC)).total_seconds()
+    Log(spark, tmp_path / "in").add([(1, since, "A", 1, 1), (1, since, "B", 1, 2)])
     files = spark.readStream.schema(SCHEMA).parquet(str(tmp_path / "in"))
     beats = spark.readStream.format("rate").load().selectExpr("timestamp AS ts")
     both = files.unionByName(beats, allowMissingColumns=True)
