@@ -125,8 +125,12 @@ class ReleasedMatcher(Protocol):
         """
         ...
 
-    def wake(self, times: Ints, watermark: int) -> int | None:
-        """When there is something to do for kept rows of these times beside what their bounds say."""
+    def wake(self, times: Ints, bounds: Ints | None, watermark: int) -> int | None:
+        """The next watermark at which there is something to do for kept rows though no row comes; None: never.
+
+        Args:
+            times, bounds: as of :meth:`due`.
+        """
         ...
 
     def match_released(self, batch: Batch, times: Ints, left: Ints, released: int, watermark: int) -> Released:
@@ -154,9 +158,12 @@ class ReleasedDefaults:
             due = due | ((bounds > released) & (bounds <= watermark))
         return due
 
-    def wake(self, times: Ints, watermark: int) -> int | None:
-        """Nothing."""
-        return None
+    def wake(self, times: Ints, bounds: Ints | None, watermark: int) -> int | None:
+        """See :class:`ReleasedMatcher`: a start row's bound decides; the last one clears the bucket."""
+        if bounds is None:
+            return None
+        ahead = bounds[bounds > watermark]
+        return int(ahead.min() if self.closes else ahead.max()) if len(ahead) else None
 
 
 S_contra = TypeVar("S_contra", contravariant=True)

@@ -171,10 +171,10 @@ class BucketOperator(Generic[S]):
         active = np.zeros(len(bucket.left), bool)
         active[bucket.groups[due]] = True
         if bounds is not None and n:
-            # Behind a partition's last row WITHIN has passed: nothing else would clear it.
-            last = np.flatnonzero(np.diff(bucket.groups, append=-1))
-            last = last[ready[last] & (bounds[last] > released) & (bounds[last] <= watermark)]
-            active[bucket.groups[last]] = True
+            # Behind all rows of a partition WITHIN has passed: nothing else would clear it.
+            last = np.full(len(active), released, np.int64)
+            np.maximum.at(last, bucket.groups[ready], bounds[ready])
+            active |= (last > released) & (last <= watermark)
         chosen = ready & active[bucket.groups]
         keep = np.ones(n, bool)
         wake: list[int] = bucket.times[~ready].min(keepdims=True).tolist() if not ready.all() else []
@@ -204,13 +204,9 @@ class BucketOperator(Generic[S]):
             keep[at[dropped]] = False
         rest = _filtered(bucket.rows, keep)
         self.check_rows(bucket.groups[keep & ready])
-        if bounds is not None:
-            # A start row's bound decides; the last one clears the bucket.
-            ahead = bounds[keep & ready]
-            ahead = ahead[ahead > watermark]
-            if len(ahead):
-                wake.append(int(ahead.min() if self.matcher.closes else ahead.max()))
-        if (more := self.matcher.wake(bucket.times[keep & ready], watermark)) is not None:
+        kept = keep & ready
+        more = self.matcher.wake(bucket.times[kept], None if bounds is None else bounds[kept], watermark)
+        if more is not None:
             wake.append(more)
         bucket = self.settled(bucket, keep, watermark)
         state = self.state(bucket, rest, self.remembered(bucket, keep), watermark)

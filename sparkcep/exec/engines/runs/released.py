@@ -63,7 +63,7 @@ class RunsReleased(ReleasedDefaults):
         bounds = ordered_ints(batch.within[1])[0]
         offsets = np.asarray(batch.offsets, np.int64)
         out, trace = self.inner.match(batch)
-        heads = _heads(out)
+        heads = match_heads(out)
         starts = offsets[out[heads, PARTITION]] + out[heads, FIXED + self.stream.first]
         ends = offsets[out[heads, PARTITION]] + out[heads, FIXED + self.stream.last]
         # A run that timed out is certain when its window is over.
@@ -74,7 +74,7 @@ class RunsReleased(ReleasedDefaults):
             wanted, changed = self.chain(out[heads], moments, left, released, watermark)
         else:
             wanted = (moments > released) & (moments <= watermark)
-        found, trace = self.numbered(out, trace, heads, wanted, moments, left)
+        _, found, trace = emitted(out, trace, self.spec.traced, heads, wanted, moments, left)
         drop = self.drop(bounds, times, offsets, left, watermark)
         left[:, AT_ROW] = np.maximum(0, left[:, AT_ROW] - drop)
         left[:, FIRST_ROW] += drop
@@ -116,29 +116,6 @@ class RunsReleased(ReleasedDefaults):
             return past, self.spec.skip_or_past
         return (target, True) if target > start else (start + 1, False)
 
-    def numbered(
-        self, out: Ints, trace: Rows, heads: Ints, wanted: Mask, moments: Ints, left: Ints
-    ) -> tuple[Ints, Rows]:
-        """Output rows and events of the wanted matches, numbered; ``left`` is told how many there are."""
-        sizes = np.diff(np.append(heads, len(out)))
-        parts = out[heads, PARTITION]
-        order = np.lexsort((np.arange(len(heads)), moments, parts))
-        order = order[wanted[order]]
-        own = parts[order]
-        first = np.flatnonzero(np.diff(own, prepend=-1)) if len(own) else np.zeros(0, np.int64)
-        counts = np.diff(np.append(first, len(own)))
-        numbers = np.arange(len(own)) - np.repeat(first, counts) + 1 + left[own, MATCHES]
-        left[own[first], MATCHES] += counts
-        rows = _ranges(heads[order], sizes[order])
-        found = out[rows]
-        found[:, NUMBER] = np.repeat(numbers, sizes[order])
-        if self.spec.traced:
-            begins = np.append(0, out[:, -1])[:-1]
-            lengths = out[rows, -1] - begins[rows]
-            trace = np.asarray(trace)[_ranges(begins[rows], lengths)]
-            found[:, -1] = np.cumsum(lengths)
-        return found, trace
-
     def drop(self, bounds: Ints, times: Ints, offsets: Ints, left: Ints, watermark: int) -> Ints:
         """(partitions,) how many first rows no match to come can begin with, hold or look at."""
         # A leading negation looks WITHIN back from the last event of a match, which is not before the first one that
@@ -161,12 +138,42 @@ class RunsReleased(ReleasedDefaults):
         return np.maximum(0, drop - self.stream.behind)
 
 
-def _heads(out: Ints) -> Ints:
+def match_heads(out: Ints) -> Ints:
     """Places of the first output row of each match."""
     if len(out) == 0:
         return np.zeros(0, np.int64)
     changes = (np.diff(out[:, PARTITION]) != 0) | (np.diff(out[:, NUMBER]) != 0)
     return np.append(0, np.flatnonzero(changes) + 1)
+
+
+def emitted(
+    out: Ints, trace: Rows, traced: bool, heads: Ints, wanted: Mask, moments: Ints, left: Ints
+) -> tuple[Ints, Ints, Rows]:
+    """Output rows of the wanted matches, by partition and moment: their places, and they and their events, numbered.
+
+    Args:
+        out, trace: as the kernel gives them. traced: whether it gives events. heads: see :func:`match_heads`.
+        moments: of each match, the watermark that decides it.
+        left: where each partition was left; is told how many matches there are.
+    """
+    sizes = np.diff(np.append(heads, len(out)))
+    parts = out[heads, PARTITION]
+    order = np.lexsort((np.arange(len(heads)), moments, parts))
+    order = order[wanted[order]]
+    own = parts[order]
+    first = np.flatnonzero(np.diff(own, prepend=-1)) if len(own) else np.zeros(0, np.int64)
+    counts = np.diff(np.append(first, len(own)))
+    numbers = np.arange(len(own)) - np.repeat(first, counts) + 1 + left[own, MATCHES]
+    left[own[first], MATCHES] += counts
+    rows = _ranges(heads[order], sizes[order])
+    found = out[rows]
+    found[:, NUMBER] = np.repeat(numbers, sizes[order])
+    if traced:
+        begins = np.append(0, out[:, -1])[:-1]
+        lengths = out[rows, -1] - begins[rows]
+        trace = np.asarray(trace)[_ranges(begins[rows], lengths)]
+        found[:, -1] = np.cumsum(lengths)
+    return rows, found, trace
 
 
 def _ranges(starts: Ints, sizes: Ints) -> Ints:

@@ -57,7 +57,7 @@ class SharedReleased(ReleasedDefaults):
         due: npt.NDArray[np.bool_] = (times > released) | (passed > before)
         return due
 
-    def wake(self, times: Ints, watermark: int) -> int | None:
+    def wake(self, times: Ints, bounds: Ints | None, watermark: int) -> int | None:
         """See :class:`ReleasedMatcher`: when a rule may decide something, at latest when nothing is needed any more."""
         if not len(times):
             return None

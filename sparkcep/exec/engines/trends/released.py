@@ -39,7 +39,7 @@ class TrendsReleased:
         """See :class:`ReleasedMatcher`: a window that holds the row ends between the watermarks."""
         return self.first_end(times, released) <= np.minimum(self.last_end(times), watermark)
 
-    def wake(self, times: Ints, watermark: int) -> int | None:
+    def wake(self, times: Ints, bounds: Ints | None, watermark: int) -> int | None:
         """See :class:`ReleasedMatcher`: when the next window ends."""
         ends = self.first_end(times, watermark)
         ends = ends[ends <= self.last_end(times)]
