@@ -149,13 +149,15 @@ class TrendExpression:
 
 @dataclass(frozen=True, slots=True)
 class Uncertainty:
-    """UNCERTAINTY: either ``lower`` and ``upper`` columns, or a half ``width`` around the time, all expressions."""
+    """UNCERTAINTY: either ``lower`` and ``upper`` columns, or a half ``width`` around the time, all expressions.
+    ``at_most``: how far from an event's time its bounds may lie, which it promises."""
 
     lower: str | None
     upper: str | None
     width: str | None
     step: str | None
     probability: str | None
+    at_most: str | None = None
     position: int = field(default=0, compare=False)
 
 

@@ -64,7 +64,7 @@ def _wrong(query: PatternQuery, text: str, analyzer: SparkAnalyzer) -> tuple[str
 
 
 def with_lengths(query: PatternQuery, args: Arguments) -> PatternQuery:
-    """The query with literals where WITHIN, SLIDE, UNCERTAINTY and STEP are parameters. ``args``: by name."""
+    """The query with literals where WITHIN, SLIDE and UNCERTAINTY's times are parameters. ``args``: by name."""
     if not isinstance(args, dict) or not args:
         return query
     values = args
@@ -75,7 +75,10 @@ def with_lengths(query: PatternQuery, args: Arguments) -> PatternQuery:
 
     uncertainty = query.uncertainty
     if uncertainty is not None:
-        uncertainty = replace(uncertainty, width=known(uncertainty.width), step=known(uncertainty.step))
+        uncertainty = replace(
+            uncertainty, width=known(uncertainty.width), step=known(uncertainty.step),
+            at_most=known(uncertainty.at_most),
+        )  # fmt: skip
     return replace(query, within=known(query.within), slide=known(query.slide), uncertainty=uncertainty)
 
 

@@ -158,7 +158,7 @@ class OccurrencePlanner:
         """
         if not source.isStreaming:
             return self.plan_bound(query, source, input_sql)
-        query = replace(query, streaming=True, limit=None)
+        query = replace(query, streaming=True, limit=None, most_probable=None)
         check_query(query, self.settings, watermarked(source))
         arguments = self.planner_arguments(query, source)
         settings = replace(self.settings, layout="rows")

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from sparkcep.exec.arrays import Ints
 from sparkcep.exec.engine import MatchTable
 from sparkcep.exec.engines.by_spec import ENGINES
-from sparkcep.exec.engines.runs.spec import StreamedRuns
 from sparkcep.exec.layouts.output import arrays, record_batch
 from sparkcep.exec.shape import OperatorColumns, batch_of
 from sparkcep.exec.streaming.blobs import TIME, from_bytes, to_bytes
@@ -21,7 +20,6 @@ from sparkcep.exec.streaming.state import read_state
 from sparkcep.exec.streaming.step import BucketOperator, StreamPlan
 from sparkcep.query import PREFIX
 
-NO_RUNS = StreamedRuns(0, 0)
 Rows = list[dict[str, Any]]
 
 
@@ -102,7 +100,9 @@ def _finished(operator: Any, state: bytes | None, wake: int | None, end: int) ->
         out += step.rows.to_pylist() if step.rows is not None else []
     # Rows that PREV looks back at stay with the partition.
     matcher = operator.matcher
-    looks = max(getattr(getattr(matcher, "inner", None), "behind", 0), getattr(matcher, "stream", NO_RUNS).behind)
+    looks = max(
+        getattr(getattr(matcher, "inner", None), "behind", 0), getattr(getattr(matcher, "stream", None), "behind", 0)
+    )
     bounded = operator.shape.within is not None and matcher.bounded and not looks
     if wake is None and state is not None and bounded:
         assert read_state(state, operator.plan.meaning).rows.num_rows == 0

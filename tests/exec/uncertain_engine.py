@@ -6,6 +6,7 @@ import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +19,7 @@ from sparkcep.planner.plan import PatternPlan
 from sparkcep.query import PatternQuery, SortKey, Uncertainty, default_measures
 
 from .reference_runs import Path
-from .run_engine import SETTINGS, KernelSplit, field
+from .run_engine import SETTINGS, KernelSplit, field, mask_of_case
 from .uncertain_worlds import Signatures, UncertainCase
 
 COLUMNS = {"lo": "bigint", "hi": "bigint", "p": "array<double>", "t": "bigint", "e": "string", "v": "int"}
@@ -34,8 +35,8 @@ def analyze(items: Sequence[str]) -> list[tuple[str, str]]:
     return [(name, COLUMNS.get(name, "boolean")) for name in found]
 
 
-def plan_uncertain_case(case: UncertainCase) -> PatternPlan[UncertainPlan]:
-    """Raises PatternAnalysisError where the planner refuses the case."""
+def plan_uncertain_case(case: UncertainCase, **changes: Any) -> PatternPlan[UncertainPlan]:
+    """Raises PatternAnalysisError where the planner refuses the case. ``changes``: to the query."""
     run = case.run
     query = PatternQuery(
         columns=tuple(COLUMNS), partition_by=(), order_by=(SortKey("t"),), event_type="e", components=run.components,
@@ -45,7 +46,7 @@ def plan_uncertain_case(case: UncertainCase) -> PatternPlan[UncertainPlan]:
         uncertainty=Uncertainty("lo", "hi", None, None, "p" if case.probable else None),
         confidence=case.confidence, identifiers=frozenset({"e", "v"}),
     )  # fmt: skip
-    return plan_of(query)
+    return plan_of(replace(query, **changes))
 
 
 def plan_of(query: PatternQuery) -> PatternPlan[UncertainPlan]:
@@ -56,23 +57,27 @@ def plan_of(query: PatternQuery) -> PatternPlan[UncertainPlan]:
 def match_uncertain_case(
     case: UncertainCase, plan: PatternPlan[UncertainPlan], calls_back: CallsBack = CallsBack.WHERE_NEEDED
 ) -> Found:
+    mask = mask_of_case(case.run, plan)
+    own = len(plan.engine.spec.run.conditions.column_types)
+    fields = fields_of_case(
+        case, [*(plan.input.fields.texts[i] for i in plan.input.shape.columns[:own]), "lo", "hi", "p"]
+    )
+    fields = fields[: len(plan.input.shape.columns)]
+    batch = batch_of(np.array([0, len(mask)], np.int64), [mask, *fields], plan.input.shape)
+    return UncertainMatcher(plan.engine.spec, calls_back).match(batch)
+
+
+def fields_of_case(case: UncertainCase, texts: Sequence[str]) -> list[pa.Array]:
+    """Prepared fields of all events, by their texts."""
     run = case.run
-    mask = np.zeros(len(run.types), np.int64)
-    for component, bit in plan.input.bits.items():
-        takes = [run.can_take(run.components[component].key, row) for row in range(len(mask))]
-        mask |= np.array(takes, bool).astype(np.int64) << bit
     values = {
         "t": pa.array(run.times, pa.int64()), "e": pa.array(run.types), "v": pa.array(run.values, pa.int32()),
         "lo": pa.array(case.low, pa.int64()),
         "hi": pa.array([a + len(m) - 1 for a, m in zip(case.low, case.mass, strict=True)], pa.int64()),
         "p": pa.array([list(m) for m in case.mass], pa.list_(pa.float64())),
     }  # fmt: skip
-    own = len(plan.engine.spec.run.conditions.column_types)
-    texts = [*(plan.input.fields.texts[i] for i in plan.input.shape.columns[:own]), "lo", "hi", "p"]
-    fields = [values[t] if t in values else field(t, values) for t in texts]
-    fields = fields[: len(plan.input.shape.columns)]
-    batch = batch_of(np.array([0, len(mask)], np.int64), [pa.array(mask), *fields], plan.input.shape)
-    return UncertainMatcher(plan.engine.spec, calls_back).match(batch)
+    plain = [t.strip("`") for t in texts]
+    return [values[name] if name in values else field(t, values) for t, name in zip(texts, plain, strict=True)]
 
 
 def run_uncertain_case(

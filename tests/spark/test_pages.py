@@ -41,12 +41,14 @@ def test_pages_made_from_code_are_current(name: str) -> None:
 def test_streaming(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The quick start writes what the statement gives over the days at rest, but for the last ten hours."""
     monkeypatch.setattr("sparkcep.local_session", lambda: spark)
-    (code, clocks, kept), (clause, chained, history) = blocks("streaming.md", "python"), blocks("streaming.md", "sql")
+    code, clocks, kept = blocks("streaming.md", "python")
+    clause, imprecise, chained, history = blocks("streaming.md", "sql")
     names: dict[str, object] = {}
     try:
         exec(code.replace("/tmp/", f"{tmp_path}/"), names)
         assert names["query"].awaitTermination(300)  # type: ignore[attr-defined]
         assert spark.sql(clause).isStreaming
+        assert spark.sql(imprecise).isStreaming
         exec(kept.replace("/tmp/", f"{tmp_path}/"), names)
         state = re.findall(r"FROM pattern_stream_state\('/tmp/(\w+)'\)", kept)
         assert spark.sql(f"SELECT * FROM pattern_stream_state('{tmp_path}/{state[0]}')").count() > 1

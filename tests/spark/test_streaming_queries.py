@@ -46,8 +46,16 @@ QUERIES = {
         MATCHES ALL WITH TIMED OUT""",
     "trends": BLOCK + """PATTERN SEQ(A+ a, B b) WITHIN 20 seconds SLIDE 10 seconds GROUP BY k
         EVENT SELECTION SKIP TILL ANY MATCH RETURN k, COUNT(*), SUM(a.v), AVG(a.v), MIN(b.v), approx_count(*)""",
+    "uncertain": BLOCK + """PATTERN SEQ(A a, B b, !D x, C c) WITHIN 20 seconds UNCERTAINTY 2 SECONDS STEP 1 SECOND
+        CONFIDENCE >= 0.1""",
 }  # fmt: skip
 LONG_QUERIES = {
+    "uncertain absence": BLOCK + """PATTERN SEQ(A a, !B x) WITHIN 9 seconds UNCERTAINTY (ts - make_dt_interval(0, 0, 0,
+        coalesce(v, 1)), ts + INTERVAL 4 SECONDS) AT MOST 5 SECONDS STEP 2 SECONDS RETURN a.id AS a""",
+    "uncertain set": "FROM (SELECT *, ts AS lower, ts + make_dt_interval(0, 0, 0, coalesce(v, 1)) AS upper FROM {}) "
+    """PARTITION BY k ORDER BY lower, id EVENT TYPE e PATTERN SEQ(A a, B+ b[], C c) WITHIN 8 seconds
+        UNCERTAINTY (lower, upper) STEP 1 SECOND EVENT SELECTION SKIP TILL ANY MATCH
+        RETURN a.id AS a, collect_list(b[].id) AS b, c.id AS c""",
     "trends of all": BLOCK + """PATTERN SEQ(A+ a, B b) WITHIN 30 seconds EVENT SELECTION SKIP TILL ANY MATCH
         GROUP BY hash(k) % 2 RETURN COUNT(*), SUM(a.v) / COUNT(*) + MAX(b.v) AS x, AVG(CAST(b.v AS DECIMAL(30, 2))) AS d
         HAVING COUNT(a) > 1""",
@@ -72,6 +80,8 @@ LONG_QUERIES = {
     "PATTERN SEQ(A a, ANY+ x[], !B b, C c) WITHIN 10 seconds",
     "no partitions": "FROM {} ORDER BY ts, id EVENT TYPE e PATTERN SEQ(A a, B b) WHERE a.v = b.v WITHIN 5 seconds",
 }  # fmt: skip
+#: Queries whose input has other rows or columns than the log's table.
+OWN_INPUT = ("filtered", "uncertain set")
 
 
 class Log:
@@ -236,7 +246,7 @@ def test_a_stream_starts_with_a_table(spark: SparkSession, tmp_path: Path) -> No
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("query", [*QUERIES, *(q for q in LONG_QUERIES if q != "filtered")])  # its table is not
+@pytest.mark.parametrize("query", [*QUERIES, *(q for q in LONG_QUERIES if q not in OWN_INPUT)])
 def test_more_streams_start_with_a_table(query: str, spark: SparkSession, tmp_path: Path) -> None:
     with configured(spark, TRANSFORM):
         from_history(spark, query, tmp_path, restarts=query in ("clause", "absence", "trends"))

@@ -55,9 +55,18 @@ REFUSED = {
         f"{CLAUSE} MEASURES 1 AS o, MODE(n) AS x PATTERN (A B) WITHIN INTERVAL 1 MINUTE DEFINE A AS n = 1)",
         "UNSUPPORTED", "MODE", "count sum avg",
     ),
-    "uncertain": (
-        f"FROM st_view {HEAD} PATTERN SEQ(A a, B b) WITHIN 1 minute UNCERTAINTY 5 seconds STEP 1 second", "UNSUPPORTED",
-        "PATTERN", "write a table",
+    "uncertain by how much": (
+        f"FROM st_view {HEAD} PATTERN SEQ(A a, B b) WITHIN 1 minute UNCERTAINTY (t - INTERVAL 1 SECOND * n, t) "
+        "STEP 1 second", "UNSUPPORTED", "UNCERTAINTY", "AT MOST 1 MINUTE",
+    ),
+    "uncertain width by row": (
+        f"FROM st_view {HEAD} PATTERN SEQ(A a, B b) WITHIN 1 minute "
+        "UNCERTAINTY CASE WHEN n > 1 THEN 5 seconds ELSE 1 second END STEP 1 second", "UNSUPPORTED", "UNCERTAINTY",
+        "AT MOST 1 MINUTE",
+    ),
+    "uncertain without within": (
+        f"FROM st_view {HEAD} PATTERN SEQ(A a, B b) UNCERTAINTY 5 seconds STEP 1 second", "WITHIN", "PATTERN",
+        "add WITHIN",
     ),
     "non answers": (
         f"FROM st_view {HEAD} PATTERN SEQ(A a, B b) EXPLAIN NON ANSWERS (1 minute, 1 minute, 1 second)", "UNSUPPORTED",
@@ -164,6 +173,16 @@ def test_explain_says_when_and_what(spark: SparkSession, stream: DataFrame) -> N
     assert "emitted: a match is emitted when the watermark reaches its first event + WITHIN (a trailing" in text
     assert "kept: rows until the watermark passes them by WITHIN" in text
     assert "Index: not used: a pattern over a stream" in text
+
+
+def test_explain_says_it_of_imprecise_times(spark: SparkSession, stream: DataFrame) -> None:
+    query = f"FROM st_view {HEAD} PATTERN SEQ(A a, B b{{}}) WITHIN 1 minute UNCERTAINTY 5 seconds STEP 1 second"
+    text = spark.sql("EXPLAIN " + query.format(", !A x")).collect()[0][0]
+    assert (
+        "first event's upper bound + WITHIN (a trailing negation), 5 s more as an event may be so long before" in text
+    )
+    text = spark.sql(f"EXPLAIN {query.format('')} EVENT SELECTION SKIP TILL ANY MATCH").collect()[0][0]
+    assert "emitted: a match is emitted when the watermark reaches the latest of its rows" in text
 
 
 def test_expand(spark: SparkSession, stream: DataFrame) -> None:

@@ -28,8 +28,6 @@ def check_query(query: PatternQuery, settings: Settings, watermarked: Collection
     """
     if query.groups:
         raise unsupported(query, "GROUPS", position=query.groups_position)
-    if query.uncertainty is not None:
-        raise unsupported(query, "UNCERTAINTY")
     if query.non_answers is not None:
         raise unsupported(query, "EXPLAIN NON ANSWERS: that something is missing is known at the end")
     if query.omit_censored:

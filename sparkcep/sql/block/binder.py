@@ -580,20 +580,20 @@ class BlockBinder:
         return tuple(dict.fromkeys(numbers))
 
     def uncertainty(self) -> Uncertainty | None:
-        """UNCERTAINTY with STEP and PROBABILITY: two bounds, or a half width around the ORDER BY key."""
+        """UNCERTAINTY with AT MOST, STEP and PROBABILITY: two bounds, or a half width around the ORDER BY key."""
         span = self.syntax.uncertainty
         if span is None:
             return None
         low, high = span
-        step = self.time(self.syntax.step)
+        step, at_most = self.time(self.syntax.step), self.time(self.syntax.at_most)
         probability = None if self.syntax.probability is None else plain(self.scope, self.syntax.probability)
         position = self.syntax.positions["UNCERTAINTY"]
         if self.s.operator(low) == "(" and self.scope.closers.get(low) == high - 1:
             parts = split_arguments(self.scope, low + 1, high - 1)
             if len(parts) == 2:
                 first, second = (plain(self.scope, p) for p in parts)
-                return Uncertainty(first, second, None, step, probability, position)
-        return Uncertainty(None, None, self.width(span), step, probability, position)
+                return Uncertainty(first, second, None, step, probability, at_most, position)
+        return Uncertainty(None, None, self.width(span), step, probability, at_most, position)
 
     def width(self, span: Range) -> str:
         """A time, or an expression that gives one per row, in which times stand as they do elsewhere in a block."""

@@ -85,6 +85,7 @@ class BlockSyntax:
     strict_time: bool = False
     uncertainty: Range | None = None
     step: Range | None = None
+    at_most: Range | None = None
     probability: Range | None = None
     confidence: Range | None = None
     non_answers: list[Range] = field(default_factory=list)
@@ -524,14 +525,18 @@ class BlockParser:
         self.out.strict_time = True
 
     def read_uncertainty(self) -> None:
-        """UNCERTAINTY (lower, upper) | width [STEP interval] [PROBABILITY column], the last two in any order."""
+        """UNCERTAINTY (lower, upper) | width [AT MOST interval] [STEP interval] [PROBABILITY column], the last three in
+        any order."""
         self.at += 1
-        self.out.uncertainty = self.item("(lower, upper) or an interval", "STEP", "PROBABILITY")
-        for _ in range(2):
+        more = ("AT", "STEP", "PROBABILITY")
+        self.out.uncertainty = self.item("(lower, upper) or an interval", *more)
+        for _ in more:
             if self.out.step is None and self.accept("STEP"):
-                self.out.step = self.item("An interval", "PROBABILITY")
+                self.out.step = self.item("An interval", *more)
             elif self.out.probability is None and self.accept("PROBABILITY"):
-                self.out.probability = self.item("A column", "STEP")
+                self.out.probability = self.item("A column", *more)
+            elif self.out.at_most is None and self.accept("AT", "MOST"):
+                self.out.at_most = self.item("An interval", *more)
 
     def read_confidence(self) -> None:
         """CONFIDENCE >= number"""

@@ -5,33 +5,40 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-import numpy as np
 import pyarrow as pa
 
-from sparkcep.exec.arrays import Ints, int32
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.engine import Matcher, MatchTable, OutputColumn, Value
 from sparkcep.exec.engines.runs.engine import tiny_batch, tiny_spec
-from sparkcep.exec.engines.runs.output import run_columns, run_table
+from sparkcep.exec.engines.runs.output import run_columns
 from sparkcep.exec.engines.uncertain.matcher import UncertainMatcher
+from sparkcep.exec.engines.uncertain.output import uncertain_table
+from sparkcep.exec.engines.uncertain.released import UncertainReleased
 from sparkcep.exec.engines.uncertain.spec import UncertainSpec
-from sparkcep.exec.kernels.rows.output import NUMBER, PARTITION
 from sparkcep.exec.shape import OperatorColumns
 
 
 class UncertainEngine:
-    """Matches with their confidence, ``first_tick`` and ``last_tick``, and each row's ``place`` in its match."""
+    """Matches with their confidence, ``first_tick`` and ``last_tick``, and each row's ``place`` in its match.
+
+    Over a stream without the place: nothing is ordered by it there.
+    """
 
     name = "uncertain"
 
     def columns(self, spec: UncertainSpec, shape: OperatorColumns) -> tuple[OutputColumn, ...]:
         """See :class:`Engine`."""
         own = (("confidence", "double"), ("first_tick", "bigint"), ("last_tick", "bigint"), ("place", "int"))
-        return (*run_columns(shape), *(Value(name, type_) for name, type_ in own))
+        wanted = own if spec.stream is None else own[:-1]
+        return (*run_columns(shape), *(Value(name, type_) for name, type_ in wanted))
 
     def matcher(self, spec: UncertainSpec, shape: OperatorColumns) -> UncertainTables:
         """See :class:`Engine`."""
         return UncertainTables(spec, shape)
+
+    def released(self, spec: UncertainSpec, shape: OperatorColumns) -> UncertainReleased:
+        """See :class:`StreamingEngine`."""
+        return UncertainReleased(spec, shape)
 
     def needs(self, spec: UncertainSpec, shape: OperatorColumns) -> tuple[str, ...]:
         """See :class:`Engine`."""
@@ -51,19 +58,7 @@ class UncertainTables(Matcher):
 
     def match(self, batch: Batch) -> MatchTable:
         """See :class:`Matcher`."""
-        found = self.inner.match(batch)
-        first, last = np.ascontiguousarray(found.ticks.T)
-        return run_table(
-            found.out, found.trace, self.shape, confidence=pa.array(found.confidence), first_tick=pa.array(first),
-            last_tick=pa.array(last), place=int32(places(found.out)),
-        )  # fmt: skip
-
-
-def places(out: Ints) -> Ints:
-    """Where each output row stands among those of its match, from 0; a match's rows lie together, in its order."""
-    rows = np.arange(len(out))
-    begins = np.append(True, np.diff(out[:, [PARTITION, NUMBER]], axis=0).any(axis=1))[: len(out)]
-    return rows - np.maximum.accumulate(np.where(begins, rows, 0))
+        return uncertain_table(self.inner.match(batch), self.shape)
 
 
 def _warm_up() -> None:

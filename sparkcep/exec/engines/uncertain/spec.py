@@ -8,6 +8,18 @@ from sparkcep.exec.engines.runs.spec import RunSpec
 
 
 @dataclass(frozen=True, slots=True)
+class StreamedTicks:
+    """What a stream asks of ticks. ``step``: a tick's length in microseconds; ``ahead``: how many of them before its
+    row's time an event's interval may begin. ``closes``: whether a trailing negation waits for WITHIN to pass;
+    ``looks_back``: a leading one looks at events before the match."""
+
+    step: int
+    ahead: int
+    closes: bool = False
+    looks_back: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class UncertainSpec:
     """One pattern over events of which only a range of ticks is known.
 
@@ -16,6 +28,7 @@ class UncertainSpec:
     ``most``: how many matches of the highest confidence are asked for, 0: all.
     ``probable``: the last kernel field is the probability of each tick.
     ``limit_ticks``: most ticks of an event; ``limit_shared``: most events that may have to stay out of several gaps.
+    ``stream``: where the input is one; then ``run`` gives the events of each match.
     """
 
     run: RunSpec
@@ -26,6 +39,7 @@ class UncertainSpec:
     limit_ticks: int
     limit_shared: int
     most: int = 0
+    stream: StreamedTicks | None = None
 
     @property
     def condition_bits(self) -> dict[int, int]:

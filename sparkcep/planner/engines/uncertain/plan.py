@@ -6,20 +6,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from sparkcep.errors import PatternAnalysisError
+from sparkcep.errors import PatternAnalysisError, streaming_unsupported
 from sparkcep.exec.automaton import ACCEPT
 from sparkcep.exec.engines.runs.spec import NO_LIMIT, RunSpec
 from sparkcep.exec.engines.runs.tables import single_component
-from sparkcep.exec.engines.uncertain.spec import UncertainSpec
-from sparkcep.expr.nodes import ROW_COLUMN, NavigationSlot
+from sparkcep.exec.engines.uncertain.spec import StreamedTicks, UncertainSpec
+from sparkcep.exec.shape import Within
+from sparkcep.expr.nodes import ROW_COLUMN, NavigationSlot, NumberSlot
 from sparkcep.pattern import render
 from sparkcep.planner.conditions.match_conditions import MatchConditions
 from sparkcep.planner.engines.runs.steps import BlockPlanner, machine_lacks
 from sparkcep.planner.engines.uncertain.negations import why_untied
 from sparkcep.planner.engines.uncertain.sets import why_sequences
 from sparkcep.planner.engines.uncertain.ticks import TickPlanner, Ticks
+from sparkcep.planner.lengths import least_and_most
 from sparkcep.planner.measures import MeasureSql
-from sparkcep.planner.plan import Analyzer, EngineDefaults, IndexNeeds, PatternPlan
+from sparkcep.planner.plan import Analyzer, EngineDefaults, IndexNeeds, PatternPlan, StreamNeeds
 from sparkcep.planner.sampling import Sampler
 from sparkcep.query import (
     PREFIX,
@@ -61,6 +63,25 @@ class UncertainPlan(EngineDefaults):
         return self.spec.run.automaton.names
 
     @property
+    def stream_needs(self) -> StreamNeeds:
+        """See :class:`EnginePlan`."""
+        run, stream = self.spec.run, self.spec.stream
+        waits = run.selection is Selection.NEXT or bool(run.automaton.negations)
+        if stream is not None and stream.closes:
+            decided = "when the watermark reaches its first event's upper bound + WITHIN (a trailing negation)"
+        elif waits:
+            decided = "when the watermark reaches its last event's upper bound: no event can come between its events"
+        else:
+            decided = "when the watermark reaches the latest of its rows"
+        if waits and stream is not None and stream.ahead:
+            decided += f", {stream.ahead / 1e6:g} s more as an event may be so long before its row's time"
+        return StreamNeeds(
+            decided=f"a match is emitted {decided}",
+            longer="and WITHIN once more, for the leading negation" if stream is not None and stream.looks_back else "",
+            numbered=any(isinstance(s, NumberSlot) for s in run.conditions.slots),
+        )
+
+    @property
     def index_needs(self) -> IndexNeeds:
         """The order of events within a case says nothing, since another world may have the opposite one."""
         return IndexNeeds(unordered="with UNCERTAINTY events may change places")
@@ -97,9 +118,9 @@ class UncertainPlanner(BlockPlanner):
         if any(c.shifts for cs in local.values() for c in cs):
             raise self.refused("PREV or NEXT of a row", "rows have no order before a world is drawn")
         self.query = with_own_columns(query, ticks)
-        measures = MeasureSql(self.query, keys, self.outputs, PLACE)
+        measures = MeasureSql(self.query, keys, self.outputs, PLACE, self.analyze)
         measures.prepare()
-        measures.inner += [CONFIDENCE, *TICKS, PLACE]
+        measures.inner += [CONFIDENCE, *TICKS, *([] if query.streaming else [PLACE])]
         condition_set, checks = self.compile_runs(dependent, conditions)
         bits = {label: bit for bit, label in enumerate(sorted(local))}
         run = replace(
@@ -109,7 +130,7 @@ class UncertainPlanner(BlockPlanner):
             slots=tuple(self.outputs.slots),
             slot_registers=tuple(self.outputs.slot_registers),
             every_row=measures.has_aggregates,
-            traced=self.outputs.traced is not None,
+            traced=self.outputs.traced is not None or query.streaming,
             most_matches=NO_LIMIT if query.limit is None else query.limit,
         )
         self.refuse_unclear(run, conditions, dependent)
@@ -118,11 +139,11 @@ class UncertainPlanner(BlockPlanner):
             run=run, sets=frozenset(code for code, why in sequences.items() if not why), within=ticks.within,
             confidence=query.confidence or 0.0, probable=ticks.probability is not None,
             limit_ticks=self.settings.limit_ticks, limit_shared=self.settings.limit_shared,
-            most=self.most_probable(),
+            most=self.most_probable(), stream=self.streamed(ticks) if query.streaming else None,
         )  # fmt: skip
         own = [ticks.low, ticks.high, *([] if ticks.probability is None else [ticks.probability])]
         columns = (*dependent.columns, *(self.fields.add(text) for text in own))
-        shape = self.operator_columns(keys, bits, columns)
+        shape = self.operator_columns(keys, bits, columns, self.stream_bounds(ticks, spec))
         filters, why = self.filters(local, dependent)
         filters = [f"({ticks.low}) IS NOT NULL AND ({ticks.high}) IS NOT NULL", *filters]
         layout, reason = self.fitting_layout(layout, reason, filters)
@@ -130,6 +151,37 @@ class UncertainPlanner(BlockPlanner):
         engine = UncertainPlan(spec, dependent.described, conditions, why, ticks, notes, self.lacking)
         given = self.given(keys, local, bits, (layout, reason), shape, (filters, why), dependent.pairs)
         return PatternPlan(input=given, engine=engine, output=measures)
+
+    def streamed(self, ticks: Ticks) -> StreamedTicks:
+        """How ticks stand to the watermark.
+
+        Raises:
+            PatternAnalysisError: CEP_STREAMING_UNSUPPORTED: it does not say how early an event to come may be.
+        """
+        query, u = self.query, self.uncertainty
+        lower = None if u.lower is None else self.fields.column_of(u.lower)
+        orders = lower is not None and lower == self.fields.column_of(query.order_by[0].expression)
+        # A day is as long as clocks make it.
+        lengths = (0, 0) if orders else least_and_most(ticks.ahead or "", self.settings.time_zone)
+        if lengths is None:
+            hint = "UNCERTAINTY (lower, upper) AT MOST 1 MINUTE; or order by the lower bound, with the watermark on it"
+            raise streaming_unsupported(
+                "UNCERTAINTY without AT MOST, whose events may be any time before their rows'", query.text or None,
+                u.position, hint,
+            )  # fmt: skip
+        accepting = [e for state in self.automaton.edges for e in state if e.target == ACCEPT]
+        return StreamedTicks(
+            int(ticks.length), lengths[1], closes=any(e.absent for e in accepting),
+            looks_back=any(e.absent for e in self.automaton.initial),
+        )  # fmt: skip
+
+    def stream_bounds(self, ticks: Ticks, spec: UncertainSpec) -> Within | None:
+        """Of a stream, the watermark up to which a row is needed: then all events up to WITHIN behind it are there."""
+        if spec.stream is None or spec.within is None:
+            return None
+        first_missing = f"(({ticks.high}) + {spec.within + 1}L) * {spec.stream.step}L"
+        bound = self.fields.add(f"({first_missing} + {spec.stream.ahead - 1}L)")
+        return Within(self.fields.add(self.query.order_by[0].expression), bound, None)
 
     def most_probable(self) -> int:
         """How many matches of the highest confidence are all that the statement takes; 0: any match may count."""

@@ -18,13 +18,17 @@ from sparkcep.query import PatternQuery, Uncertainty, string_literal, unescape
 class Ticks:
     """``low``, ``high``: SQL of an event's first and last tick, NULL where it has none; an error where they are the
     wrong way round. ``probability``: SQL of its ticks' probabilities, checked, or None. ``step``: a tick as the user
-    or the default has it. ``within``: WITHIN in ticks. ``time(n)``: SQL of the time at which tick ``n`` begins."""
+    or the default has it, ``length``: in the kernel's units of the ORDER BY key. ``within``: WITHIN in ticks.
+    ``ahead``: the most by which an event may be before its time, as SQL; None where that is not said. ``time(n)``: SQL
+    of the time at which tick ``n`` begins."""
 
     low: str
     high: str
     probability: str | None
     step: str
+    length: Decimal
     within: int | None
+    ahead: str | None
     time: Callable[[str], str]
 
 
@@ -74,8 +78,18 @@ class TickPlanner:
         if u.probability is not None:
             probability = self.checked_probability(u.probability, low, high)
         wrong = self.raised("UNCERTAINTY: the lower bound is above the upper one", "BIGINT")
-        checked = f"CASE WHEN {low} > {high} THEN {wrong} ELSE {low} END"
-        return Ticks(checked, high, probability, self.shown_step(), self.within(step), lambda n: self.time(n, step))
+        tests = [f"WHEN {low} > {high} THEN {wrong}"]
+        if u.at_most is not None:
+            self.fixed(u.at_most, "AT MOST")
+            far = self.raised(f"UNCERTAINTY: a bound is further than {unescape(u.at_most)} away", "BIGINT")
+            least, most = (f"(({self.key}) {sign} ({u.at_most}))" for sign in "-+")
+            tests.append(f"WHEN {bounds[0]} < {least} OR {bounds[1]} > {most} THEN {far}")
+        checked = f"CASE {' '.join(tests)} ELSE {low} END"
+        within = self.within(step)
+        return Ticks(
+            checked, high, probability, self.shown_step(), step, within, u.at_most or u.width,
+            lambda n: self.time(n, step),
+        )  # fmt: skip
 
     # -- units -----------------------------------------------------------------------------------------------------
 
@@ -89,12 +103,19 @@ class TickPlanner:
                 "UNCERTAINTY needs a STEP, the length of a tick, for an ORDER BY key of type " + self.type + ".",
                 "UNCERTAINTY 5 SECONDS STEP 1 SECOND" if self.kind in TIMES else "UNCERTAINTY 0.5 STEP 0.1",
             )
+        return self.fixed(text, "STEP")
+
+    def fixed(self, text: str, name: str) -> Decimal:
+        """The length that a part of UNCERTAINTY gives.
+
+        Raises:
+            PatternAnalysisError: CEP_UNCERTAINTY: it is not fixed.
+        """
         length = self.length(text)
         if length is None or length <= 0:
-            hint = "STEP 1 SECOND; months and years differ in length"
             raise self.error(
-                f"STEP must be a fixed length above zero in the units of the ORDER BY key; {unescape(text)} is not.",
-                hint if self.kind in TIMES else "STEP 1",
+                f"{name} must be a fixed length above zero in the units of the ORDER BY key; {unescape(text)} is not.",
+                f"{name} 1 SECOND; months and years differ in length" if self.kind in TIMES else f"{name} 1",
             )
         return length
 
