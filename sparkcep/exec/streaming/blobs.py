@@ -20,13 +20,17 @@ ROWS = PREFIX + "rows"
 #: A column of what the operator is given that has the watermark and no time: Spark drops rows whose time the watermark
 #: has passed, and what is late among a blob's rows, a step says.
 NEVER = PREFIX + "never"
+#: Bytes of a table; below, its columns are too short for it.
+_WORTH_COMPRESSING = 1 << 16
 
 
-def to_bytes(*tables: pa.Table) -> bytes:
+def to_bytes(*tables: pa.Table, compressed: bool = False) -> bytes:
     """Tables one after the other, each as an Arrow IPC stream."""
     sink = pa.BufferOutputStream()
     for table in tables:
-        with pa.ipc.new_stream(sink, table.schema) as writer:
+        dense = compressed and table.nbytes > _WORTH_COMPRESSING
+        options = pa.ipc.IpcWriteOptions(compression="zstd" if dense else None)
+        with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
             writer.write_table(table)
     return bytes(sink.getvalue().to_pybytes())
 

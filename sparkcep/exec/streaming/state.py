@@ -45,7 +45,8 @@ class BucketState:
         if self.more is not None:
             metadata[_NAMES] = self.names
             tables.append(self.more)
-        return to_bytes(self.rows.replace_schema_metadata(metadata), *tables)
+        # They go through Spark's state store and the checkpoint, which cost by the byte.
+        return to_bytes(self.rows.replace_schema_metadata(metadata), *tables, compressed=True)
 
 
 def read_state(data: bytes, meaning: StreamMeaning, tables: int = 2) -> BucketState:

@@ -151,10 +151,17 @@ class BucketOperator(Generic[S]):
         if before is not None:
             for k in self.left:
                 left[of_lines, k] = before.left.column(f"p{k}").to_numpy()
-        sort: list[npt.NDArray[np.int64]] = [own]
+        order = order_of([own], n)
+        # The rows of partitions that no row came to stand in order.
+        busy = np.zeros(count, bool)
+        busy[own[0 if before is None else before.rows.num_rows :]] = True
+        places = np.flatnonzero(busy[own[order]])
+        at = order[places]
+        sort: list[npt.NDArray[np.int64]] = [own[at]]
         for field in self.plan.order:
-            sort += sort_keys(column(rows, f"f{field.field}"), field.ascending, field.nulls_first)
-        order = order_of(sort, n)
+            values = column(rows, f"f{field.field}").take(pa.array(at))
+            sort += sort_keys(values, field.ascending, field.nulls_first)
+        order[places] = at[order_of(sort, len(at))]
         first = np.full(count, -1, np.int64)
         first[groups[::-1]] = np.arange(n + lines)[::-1]
         keys = [c.take(pa.array(first)) for c in columns]
