@@ -416,7 +416,7 @@ class StatementExecution:
 
     def run_rule_set(self, form: PatternOccurrence, evaluate: Callable[[int, int], Any]) -> None:
         """Put the matches of a rule set, or its report, in the place of the call."""
-        from sparkcep.session.rules.run import run_rule_set
+        from sparkcep.session.rules.functions import run_rule_set
 
         analyzer = self.analyzer
 
@@ -539,6 +539,10 @@ class StatementExecution:
         if command.analyze:
             rows, took = timed(self.analyzer.run(rewritten))
             parts += ["", "== Run ==", f"{rows:,} rows in {took}"]
+            if self.rule_sets:
+                from sparkcep.session.rules.costs import cost_lines
+
+                parts += [line for found in self.rule_sets if found.passes for line in cost_lines(found.set)]
         parts += ["", str(spark_plan)]
         return self.analyzer.spark.createDataFrame([("\n".join(parts),)], "plan string")
 

@@ -14,7 +14,8 @@ from sparkcep.sql.token_text import TokenText
 # Without \b in front, which would be tried at every character.
 _PATTERN_WORD = re.compile(r"pattern(?<!\wpattern)\b")
 #: Table functions of sparkcep; they stand where a relation may.
-RULE_FUNCTIONS = ("PATTERN_RULES", "PATTERN_RULE_ERRORS")
+RULE_COSTS = "PATTERN_RULE_COSTS"
+RULE_FUNCTIONS = ("PATTERN_RULES", "PATTERN_RULE_ERRORS", RULE_COSTS)
 RULES_CATALOGUE = "PATTERN_RULES_CATALOGUE"
 TABLE_CHANGES = "PATTERN_TABLE_CHANGES"
 STREAM_STATE = "PATTERN_STREAM_STATE"

@@ -31,6 +31,7 @@ _RULES_OVER = ("log", "rules", "event_type", "on_error")
 _OF_RULES = {
     "pattern_rules": Signature(_RULES_OVER, _RULES_OVER[2:]),
     "pattern_rule_errors": Signature(_RULES_OVER, _RULES_OVER[2:]),
+    "pattern_rule_costs": Signature(_RULES_OVER, _RULES_OVER[2:]),
     "pattern_rules_catalogue": Signature(("rules",)),
 }
 

@@ -64,6 +64,11 @@ WITH_SPARK: list[tuple[list[str], str, str]] = [
     (["table", "vacuum", "kept", *BY_PATH], "", "| 0             | 0             |"),
     (["table", "drop", "kept", *BY_PATH], "", ""),
     (["discover", "seen.csv", "-q"], "", "sparkcep sql --csv seen.csv --as seen \"FROM seen PATTERN SEQ('A' a, 'B' b)"),
+    (
+        ["rules", "profile", "rules", "--csv", "seen.csv", "--tiebreak", "time", "-q"],
+        "",
+        "| b_after_a | 6         | 3       |",
+    ),
     (["rules", "check", "rules"], "", "1 rule read: 1 parsed"),
     (["rules", "import", "--eql", "rules", "--into", "imported"], "", "1 rules: 1 imported exactly"),
     (["index", "create", "i", "--source", "log", "--with", "lookback=9", *SOURCE_OPTION], "", "i: built (created)"),

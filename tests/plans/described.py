@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import itertools
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import ExitStack, contextmanager
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any
@@ -24,6 +24,7 @@ from sparkcep.index import catalog
 from sparkcep.planner.explain import explain_plan
 from sparkcep.query import PREFIX
 from sparkcep.session import plan_cache, relations, shared_forms, statement
+from sparkcep.session.rules import costs as rule_costs
 from sparkcep.session.rules import run as rule_sets
 from sparkcep.session.statement import StatementExecution, run_statement
 from sparkcep.spark.exceptions import condition_of
@@ -103,14 +104,20 @@ def nothing_runs(session: Session) -> Iterator[None]:
         return Matched(made, tuple(_columns(session, made, columns)))
 
     def operator(frame: Frame, layout: str, shape: Any, spec: Any) -> Matched:
+        return derived(frame, digest(layout, dumped(shape), dumped(spec)), lambda r: real_match(r, layout, shape, spec))
+
+    def costs(frame: Frame, shape: Any, spec: Any) -> Matched:
+        return derived(frame, digest("costs", dumped(shape), dumped(spec)), lambda r: real_costs(r, shape, spec))
+
+    def derived(frame: Frame, how: str, run: Callable[[Any], Matched]) -> Matched:
         columns: list[str] = []
 
         def make(real: Any) -> Any:
-            found = real_match(real, layout, shape, spec)
+            found = run(real)
             columns.extend(found.columns)
             return found.frame
 
-        made = frame.derived(f"match {digest(layout, dumped(shape), dumped(spec))}", make)
+        made = frame.derived(f"match {how}", make)
         return Matched(made, tuple(_columns(session, made, columns)))
 
     def facts(frame: Frame, layout: str, shape: Any, spec: Any) -> Frame:
@@ -123,13 +130,14 @@ def nothing_runs(session: Session) -> Iterator[None]:
         return execution.rewritten(command.query_start)
 
     real_matched, real_facts, real_shared = relations.matched, relations.partition_facts, shared_forms.match_shared
-    real_match = rule_sets.match
+    real_match, real_costs = rule_sets.match, rule_costs.rule_costs
     with ExitStack() as stack:
         for where, name, other in (
             (relations, "matched", matched),
             (relations, "partition_facts", facts),
             (shared_forms, "match_shared", shared),
             (rule_sets, "match", operator),
+            (rule_costs, "rule_costs", costs),
             (catalog, "known", lambda spark: catalog.Found()),  # whatever folders the machine has
             (StatementExecution, "explain", explained),
             (statement, "_names", itertools.count()),

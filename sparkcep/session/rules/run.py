@@ -1,4 +1,4 @@
-"""Run pattern_rules and pattern_rule_errors where they stand in a statement."""
+"""The rules of a set on their way to one relation."""
 
 from __future__ import annotations
 
@@ -37,17 +37,15 @@ from sparkcep.session.narrowing import Narrowing
 from sparkcep.session.parameters import checked_lengths
 from sparkcep.session.planning import watermarked
 from sparkcep.session.relations import Relation, check, matched_stream, relation_sql, untransportable
-from sparkcep.session.rules.call import RuleSetCall, read_rule_call
+from sparkcep.session.rules.call import RuleSetCall
 from sparkcep.session.rules.trial import failed_rules, failing
 from sparkcep.session.streams.history import history
 from sparkcep.settings import SHARED_INPUT, STREAM_BUCKETS, Settings
 from sparkcep.spark.exceptions import condition_of, sentence
-from sparkcep.sql.rewriter import Rewriter
 from sparkcep.sql.rule_sets.binder import COLUMNS, VALUE, BoundRule, bind_rule
 from sparkcep.sql.rule_sets.metadata import read_metadata
 from sparkcep.sql.rule_sets.rule import REPORT, Rule, RuleError
 from sparkcep.sql.rule_sets.suppress import fits, without_suppressed
-from sparkcep.sql.statement import PatternOccurrence, Statement
 
 _names = iter(range(2**62))
 #: A column with the keys that a rule has besides those of the call.
@@ -80,43 +78,12 @@ class SharedPass:
     pruning: Pruning
 
 
-def run_rule_set(
-    analyzer: SparkAnalyzer,
-    rewriter: Rewriter,
-    statement: Statement,
-    form: PatternOccurrence,
-    evaluate: Callable[[int, int], Any],
-    matched: Callable[[str, DataFrame], DataFrame],
-    narrow: Narrowing | None = None,
-) -> RuleSetResult:
-    """A call of pattern_rules or pattern_rule_errors as a relation.
-
-    Args:
-        matched: the result of a statement with a pattern over ``{rows}``.
-        narrow: leaves out rules, and partitions of the log.
-
-    Raises:
-        SparkCepError: of the call; what is wrong with a rule is in the set's report.
-    """
-    call = read_rule_call(analyzer, rewriter, statement, form, evaluate)
-    if narrow is not None:
-        call = replace(call, rules=narrow.rules(call.rules))
-    rules = RuleSet(analyzer, call, matched, narrow=narrow)
-    rules.bind()
-    found = rules.relation()
-    if form.keyword.text.lower() == "pattern_rules":
-        return found
-    name = f"{PREFIX}relation_{next(_names)}"
-    analyzer.matched[name] = rules.report()
-    return replace(found, sql=f"SELECT * FROM {{{name}}}", relations=[], passes=[])
-
-
 @dataclass(slots=True)
 class RuleSet:
     """A call's rules on their way to a relation.
 
     Args:
-        matched: as for :func:`run_rule_set`.
+        matched: the result of a statement with a pattern over ``{rows}``.
         bound: rules that parse and bind. errors: of those that do not, and of those that cannot be planned.
         types: names and types of expressions over the log, as far as Spark was asked.
         narrow: leaves out partitions of the log.
@@ -489,10 +456,8 @@ class RuleSet:
         """SQL of the set's rows without those that come too soon: a second pattern, over the rows themselves."""
         rows = self.analyzer.analyzed(sql)
         text = without_suppressed(rows.columns, len(rows.columns) - len(COLUMNS), periods)
-        name = f"{PREFIX}alerts_{next(_names)}"
-        self.analyzer.matched[name] = self.matched(text, rows)
         shown = [quote(column) for column in rows.columns if column != _OWN]
-        return f"SELECT {', '.join(shown)} FROM {{{name}}}"
+        return f"SELECT {', '.join(shown)} FROM {self.named('alerts', self.matched(text, rows))}"
 
     def items(self, bound: BoundRule, plan: AnyPlan) -> list[str]:
         """The set's columns over the columns of a rule's relation."""
@@ -520,13 +485,13 @@ class RuleSet:
             "'' AS rule", *keys, "1L AS match_number", f"{time} AS start_time", f"{time} AS end_time",
             f"array({event}) AS events", f"{NO_MEASURES} AS measures",
         ]  # fmt: skip
-        return f"SELECT {', '.join(items)} FROM {{{self.name_source()}}} WHERE false"
+        return f"SELECT {', '.join(items)} FROM {self.named('log', self.call.source)} WHERE false"
 
-    def name_source(self) -> str:
-        """A name of the log in SQL."""
-        name = f"{PREFIX}log_{next(_names)}"
-        self.analyzer.matched[name] = self.call.source
-        return name
+    def named(self, what: str, frame: DataFrame) -> str:
+        """A DataFrame as a relation of the statement's SQL."""
+        name = f"{PREFIX}{what}_{next(_names)}"
+        self.analyzer.matched[name] = frame
+        return f"{{{name}}}"
 
     def report(self) -> DataFrame:
         """The errors as rows."""

@@ -37,10 +37,11 @@ class Matches:
 
 
 class RuleMatcher:
-    """Runs one rule. Holds the compiled tables of its pattern."""
+    """Runs one rule. Holds the compiled tables of its pattern. ``looked_at``: how many rows of the last batch."""
 
     def __init__(self, rule: RuleSpec) -> None:
         self.rule = rule
+        self.looked_at = 0
         self.takes: Takes = TAKES[type(rule.pattern)](rule.pattern)  # type: ignore[arg-type]
 
     def match(self, rows: SharedRows) -> Matches | None:
@@ -51,6 +52,7 @@ class RuleMatcher:
         """
         order = rows.order(self.rule.ties)
         own = own_batch(self.rule, rows, order)
+        self.looked_at = 0 if own is None else len(own.places)
         return None if own is None else in_shared(self.takes.match(own.batch), own, rows, order)
 
 

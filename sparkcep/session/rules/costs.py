@@ -1,0 +1,71 @@
+"""pattern_rule_costs: what each rule of a set costs over a log."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pyspark.sql.types import IntegerType, StringType, StructField, StructType
+
+from sparkcep.errors import streaming_unsupported
+from sparkcep.exec.layouts.rule_costs import rule_costs
+
+if TYPE_CHECKING:
+    from sparkcep.session.rules.run import RuleSet
+
+_NAMES = StructType(
+    [
+        StructField("pass", IntegerType()), StructField("number", IntegerType()), StructField("rule", StringType()),
+        StructField("runs_alone", StringType()),
+    ]
+)  # fmt: skip
+
+
+#: As many rules EXPLAIN ANALYZE lists.
+_LISTED = 20
+
+
+def cost_lines(rules: RuleSet) -> list[str]:
+    """What EXPLAIN ANALYZE says of the rules that cost most."""
+    rows = rules.analyzer.run(f"{costs_sql(rules)} ORDER BY cpu_seconds DESC NULLS LAST, rule").collect()
+    of_set = [row for row in rows if row.runs_alone is None]
+    if not of_set:
+        return []
+    lines = ["", "== Rules ==", "CPU seconds, matches, rows looked at, of each rule that shares its input:"]
+    lines += [f"  {row.cpu_seconds:.3f}  {row.matches:,}  {row.looked_at:,}  {row.rule}" for row in of_set[:_LISTED]]
+    if len(of_set) > _LISTED:
+        lines.append(f"  and {len(of_set) - _LISTED} more: pattern_rule_costs has all")
+    return lines
+
+
+def costs_sql(rules: RuleSet) -> str:
+    """SQL of a row for each rule that runs: its name, how many rows it looked at, its matches and seconds of the
+    processor; or why it runs by itself, of which nothing is measured.
+
+    Raises:
+        SparkCepError: CEP_STREAMING_UNSUPPORTED, over a stream; the rules' own.
+    """
+    if rules.streams:
+        raise streaming_unsupported("pattern_rule_costs", hint="name a table with a part of the stream's events")
+    rules.call = replace(rules.call, settings=replace(rules.call.settings, layout="rows"))
+    passes, alone = rules.shared()
+    names: list[tuple[int | None, int | None, str, str | None]] = [(None, None, *why) for why in alone.items()]
+    parts: list[str] = []
+    for number, shared in enumerate(passes):
+        plan = shared.plan
+        names += [(number, rule.number, rule.name, None) for rule in plan.spec.rules]
+        source = rules.call.source if shared.pruning.frame is None else shared.pruning.frame
+        found = rule_costs(rules.analyzer.analyzed(plan.before(), source), plan.input.shape, plan.spec)
+        parts.append(f"SELECT {number} AS pass, * FROM {found.sql(rules.named('costs', found.frame))}")
+    known = rules.named("rule_names", rules.analyzer.spark.createDataFrame(names, _NAMES))
+    if not parts:
+        return f"SELECT rule, 0L AS looked_at, 0L AS matches, 0D AS cpu_seconds, runs_alone FROM {known}"
+    of_rules = f"SELECT pass, rule AS number, looked_at, matches, cpu_seconds FROM ({' UNION ALL '.join(parts)})"
+    sums = ", ".join(
+        f"CASE WHEN first(runs_alone) IS NULL THEN coalesce(sum({name}), {zero}) END AS {name}"
+        for name, zero in {"looked_at": "0L", "matches": "0L", "cpu_seconds": "0D"}.items()
+    )
+    return (
+        f"SELECT rule, {sums}, first(runs_alone) AS runs_alone FROM {known} LEFT JOIN ({of_rules}) "
+        "USING (pass, number) GROUP BY pass, number, rule"
+    )
