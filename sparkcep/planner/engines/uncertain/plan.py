@@ -260,6 +260,8 @@ class UncertainPlanner(BlockPlanner):
         lines = [f"ticks of {ticks.step}: from {u.lower} to {u.upper}"]
         if u.width is not None:
             lines = [f"ticks of {ticks.step}: half width {u.width} around {self.query.order_by[0].expression}"]
+        if u.at_most is not None:
+            lines.append(f"no bound is further than {u.at_most} from {self.query.order_by[0].expression}")
         lines.append(f"probability: {u.probability or 'all ticks alike'}")
         if ticks.within is not None:
             lines.append(f"WITHIN is {ticks.within} ticks")
