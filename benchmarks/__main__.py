@@ -19,6 +19,7 @@ from benchmarks.forms import main as forms
 from benchmarks.generate import DATA
 from benchmarks.index import pattern_index
 from benchmarks.keys import keys
+from benchmarks.latency import main as latency
 from benchmarks.lists import lists
 from benchmarks.memory import main as memory
 from benchmarks.pairs import pairs
@@ -52,6 +53,7 @@ BENCHMARKS = {
 ALONE = {
     "cold": cold,
     "forms": forms,
+    "latency": latency,
     "memory": memory,
     "pruning": pruning,
     "backtracking": backtracking,
