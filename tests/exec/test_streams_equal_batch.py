@@ -26,10 +26,9 @@ from sparkcep.expr.nodes import NavigationSlot
 from sparkcep.expr.types import BIGINT
 from sparkcep.pattern import Anchor, Concatenation, Negation, Pattern, Quantified, Variable, variables
 from sparkcep.planner.engines.rows.stream import never_decided
-from sparkcep.query import PREFIX, Component, Matches, Selection, SkipMode, SortKey
+from sparkcep.query import PREFIX, Component, Matches, Selection, SkipMode
 
 from .helpers import make_spec
-from .notation import tree
 from .run_engine import fields_of_case, mask_of_case, plan_case
 from .run_strategies import RunCase, run_cases
 from .strategies import patterns
@@ -37,9 +36,6 @@ from .streams import Arrival, arrivals, batched, streamed
 from .test_conditions_equal_reference import SHAPES, condition_sets
 from .test_open_ends import MODES
 from .trend_engine import TrendCase, batch_of_case, plan_trend_case, trend_cases
-from .uncertain_engine import fields_of_case as uncertain_fields
-from .uncertain_engine import plan_uncertain_case
-from .uncertain_worlds import UncertainCase, uncertain_cases
 
 Log = Sequence[tuple[int, int, int, int | None, int]]  # key, time, mask, value, reach of WITHIN
 
@@ -212,75 +208,6 @@ def test_trends(case: TrendCase, data: st.DataObject) -> None:
 
     found = streamed(table, shape, spec, stream, data.draw(arrivals(case.run.times)), 1000, check)
     assert exactly(found) == exactly(expected)
-
-
-#: A set at the end, whose members stand in no order.
-LAST_SETS = [uncertain_cases(shape=tree(shape), selections=(Selection.ANY,)) for shape in ("A !X B+", "!X A+", "A+ !X")]
-
-
-@given(st.one_of(uncertain_cases(untied=False), *LAST_SETS), st.integers(1, 3), st.integers(0, 3), st.data())
-def test_uncertain(case: UncertainCase, step: int, ahead: int, data: st.DataObject) -> None:
-    """Matches and confidences of imprecise times; each as soon as no event to come can change it."""
-    within = case.run.within if case.run.within is not None else data.draw(st.integers(0, 6))
-    case = replace(case, run=replace(case.run, within=within))
-    try:
-        plan = plan_uncertain_case(case, streaming=True, order_by=(SortKey("lo"),))
-    except PatternAnalysisError as error:
-        assert error.error_class == "CEP_UNCERTAINTY", error
-        reject()
-    spec = plan.engine.spec
-    assert spec.stream is not None
-    spec = replace(spec, stream=replace(spec.stream, step=step, ahead=ahead))
-    rows = range(len(case.low))
-    keys = [data.draw(st.integers(0, 1)) for _ in rows]
-    high = [low + len(mass) - 1 for low, mass in zip(case.low, case.mass, strict=True)]
-    # An interval begins at most so long before its row's time, and may begin later.
-    times = [low * step + ahead + step - 1 - data.draw(st.integers(0, 4)) for low in case.low]
-    shift = max(0, -min(times, default=0))
-    times = [t + shift * step for t in times]
-    case = replace(case, low=tuple(low + shift for low in case.low))
-    high = [h + shift for h in high]
-    bounds = [(h + within + 1) * step + ahead - 1 for h in high]
-    shape = replace(plan.input.shape, keys=1)
-    assert shape.within is not None
-    texts = plan.input.fields.texts
-    low_, high_ = (texts[n] for n in shape.columns[len(spec.run.conditions.column_types) :][:2])
-    named = {low_: "lo", high_: "hi", texts[shape.within.bound or 0]: "t"}
-    columns: dict[str, Any] = {PREFIX + "k0": pa.array(keys, pa.int64()), PREFIX + "m0": mask_of_case(case.run, plan)}
-    given_ = uncertain_fields(case, [named.get(text, "p" if "ARRAY" in text else text) for text in texts])
-    columns |= {f"{PREFIX}f{n}": values for n, values in enumerate(given_)}
-    columns[f"{PREFIX}f{shape.within.bound}"] = pa.array(bounds, pa.int64())
-    columns |= {f"{PREFIX}f98": pa.array(times, pa.int64()), f"{PREFIX}f99": pa.array(rows, pa.int64())}
-    table = pa.table(columns | {TIME: pa.array(times, pa.int64())})
-    order = sorted(rows, key=lambda n: (keys[n], times[n], n))
-    expected = batched(table, order, shape, spec)
-    at = {key: [n for n in order if keys[n] == key] for key in (0, 1)}
-    waits = spec.run.selection is Selection.NEXT or spec.run.automaton.negations
-
-    def moment(row: dict[str, Any]) -> int:
-        events = [at[row[PREFIX + "k0"]][e["r"]] for e in row[PREFIX + "events"]]
-        there = max(times[n] for n in events)
-        if not waits:
-            return there
-        first = min(bounds[n] for n in events)
-        if spec.stream is not None and spec.stream.closes:
-            return max(there, first)
-        last = max(high[n] for n in events) if spec.sets else high[events[-1]]
-        return max(there, min(first, last * step + ahead - 1))
-
-    def check(watermark: int, so_far: Sequence[dict[str, Any]]) -> None:
-        assert confident(so_far) == confident([row for row in expected if moment(row) <= watermark])
-
-    found = streamed(table, shape, spec, StreamPlan((SortField(98), SortField(99)), MEANING, remembers=True),
-                     data.draw(arrivals(times)), 1000, check)  # fmt: skip
-    assert confident(found) == confident(expected)
-    numbered = [Counter((row[PREFIX + "k0"], row[PREFIX + "number"]) for row in rows_) for rows_ in (found, expected)]
-    assert numbered[0] == numbered[1]
-
-
-def confident(rows: Sequence[dict[str, Any]]) -> Counter[str]:
-    """Rows with their confidence but for what rounding makes of it."""
-    return counted([row | {PREFIX + "confidence": f"{row[PREFIX + 'confidence']:.9f}"} for row in rows])
 
 
 @pytest.mark.parametrize("called_back", [False, True])
