@@ -113,7 +113,8 @@ def profile_command(folder: Path, event_type: str, connection: Connection, data:
         raise SparkCepError("CEP_ARGUMENTS", "rules profile needs one log.", hint="--csv FILE, --parquet FILE ...")
     arguments = f"{quote(names[0])}, rules => {string_literal(str(folder))}"
     arguments += f", event_type => {event_type}" if event_type else ""
-    statement = f"SELECT * FROM pattern_rule_costs({arguments}) ORDER BY cpu_seconds DESC NULLS LAST, rule"
+    items = "rule, looked_at, matches, round(cpu_seconds, 4) AS cpu_seconds, runs_alone"
+    statement = f"SELECT {items} FROM pattern_rule_costs({arguments}) ORDER BY 4 DESC NULLS LAST, rule"
     spark = session_of(connection, data, statement)
     with interruptible(spark):
         print_table(spark.sql(statement))

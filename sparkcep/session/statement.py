@@ -426,7 +426,7 @@ class StatementExecution:
         found = self.blamed(
             lambda: run_rule_set(analyzer, self.rewriter, self.statement, form, evaluate, matched, self.narrow)
         )
-        if self.runs and form.keyword.upper == "PATTERN_RULES":
+        if self.runs and form.keyword.upper != "PATTERN_RULE_ERRORS":
             found.set.warn()
             for relation in found.relations:
                 self.compile_ahead(relation.plan)
@@ -525,9 +525,11 @@ class StatementExecution:
 
     def explain(self, command: Explain) -> DataFrame:
         """One row with the plan of each pattern and Spark's own; ANALYZE runs the query once and adds row counts."""
+        streams = [r.plan.stream for r in self.relations]
+        streams += [shared.plan.stream for found in self.rule_sets for shared in found.passes]
+        if command.analyze and any(stream is not None for stream in streams):
+            raise streaming_unsupported("EXPLAIN ANALYZE", self.statement.text, command.query_start)
         for relation in self.relations:
-            if command.analyze and relation.plan.stream is not None:
-                raise streaming_unsupported("EXPLAIN ANALYZE", self.statement.text, command.query_start)
             check(self.analyzer, relation)
         rewritten = self.text_from(command.query_start)
         spark_plan = self.analyzer.run(command.head + rewritten).collect()[0][0]

@@ -205,3 +205,25 @@ def test_suppressed_alerts(spark: SparkSession, seed: int) -> None:
                 until[row[0]] = row[1] + period
         assert sorted(found[name]) == expected
     assert len(found["b"]) == sum(row[2] == "B" for row in rows)
+
+
+def test_costs(spark: SparkSession) -> None:
+    """Matches as the set has them; rules that run by themselves are not measured; refused ones are warned of."""
+    with_log(spark, random_log(Random(5), 200))
+    rules = {"two": "PATTERN SEQ(A a, B b)", "three": "PATTERN SEQ(A a, B b, C c)", "bad": "PATTERN SEQ(A a"}
+    with_rules(spark, rules)
+    counts = Counter(row[0] for row in set_rows(spark).elements())
+    with pytest.warns(PatternWarning, match="1 of 3 rules are refused"):
+        costs = spark.sql(f"SELECT * FROM pattern_rule_costs{CALL}").collect()
+    assert {row.rule: row.matches for row in costs} == {name: counts[name] for name in ("two", "three")}
+    assert all(row.looked_at >= row.matches and row.cpu_seconds > 0 and row.runs_alone is None for row in costs)
+    with configured(spark, {"spark.sparkcep.planner.sharedInput.enabled": "false"}), pytest.warns(PatternWarning):
+        alone = spark.sql(f"SELECT * FROM pattern_rule_costs{CALL}").collect()
+    assert {(row.matches, row.runs_alone) for row in alone} == {
+        (None, "spark.sparkcep.planner.sharedInput.enabled = false")
+    }
+    with pytest.warns(PatternWarning):
+        explained = spark.sql(f"EXPLAIN ANALYZE SELECT * FROM pattern_rules{CALL}").collect()[0][0]
+    listed = explained.split("== Rules ==")[1].split("\n\n")[0]
+    assert f"  {counts['two']:,}  " in listed
+    assert listed.rstrip().count("\n") == 3

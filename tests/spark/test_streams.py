@@ -201,6 +201,22 @@ def test_functions(argument: str, spark: SparkSession, stream: DataFrame) -> Non
     assert source[pad.index("^") :].startswith(f"TABLE({argument})")
 
 
+@pytest.mark.parametrize(
+    ("statement", "place"),
+    [("EXPLAIN ANALYZE SELECT * FROM pattern_rules{}", "SELECT"),
+     ("SELECT * FROM pattern_rule_costs{}", "pattern_rule_costs")],
+)  # fmt: skip
+def test_what_a_rule_set_cannot_over_a_stream(
+    statement: str, place: str, spark: SparkSession, stream: DataFrame
+) -> None:
+    rules = "TABLE(SELECT 'r' AS name, 'PATTERN SEQ(A a, B b) WITHIN 1 minute' AS rule)"
+    call = f"(TABLE(st_view) PARTITION BY k ORDER BY t, rules => {rules}, event_type => e)"
+    with pytest.raises(PatternAnalysisError, match="CEP_STREAMING_UNSUPPORTED") as caught:
+        spark.sql(statement.format(call))
+    _, source, pad, *_ = str(caught.value).split("\n")
+    assert source[pad.index("^") :].startswith(place)
+
+
 def test_streams_beside_a_pattern(spark: SparkSession, stream: DataFrame) -> None:
     """A pattern over a table, joined with a stream."""
     spark.sql(f"CREATE OR REPLACE TEMPORARY PATTERN FUNCTION st_f AS {HEAD} PATTERN SEQ(A a, B b)")

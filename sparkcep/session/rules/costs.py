@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.types import IntegerType, StringType, StructField, StructType
 
-from sparkcep.errors import streaming_unsupported
 from sparkcep.exec.layouts.rule_costs import rule_costs
 
 if TYPE_CHECKING:
@@ -40,13 +39,7 @@ def cost_lines(rules: RuleSet) -> list[str]:
 
 def costs_sql(rules: RuleSet) -> str:
     """SQL of a row for each rule that runs: its name, how many rows it looked at, its matches and seconds of the
-    processor; or why it runs by itself, of which nothing is measured.
-
-    Raises:
-        SparkCepError: CEP_STREAMING_UNSUPPORTED, over a stream; the rules' own.
-    """
-    if rules.streams:
-        raise streaming_unsupported("pattern_rule_costs", hint="name a table with a part of the stream's events")
+    processor; or why it runs by itself, of which nothing is measured. ``rules``: of a log at rest."""
     rules.call = replace(rules.call, settings=replace(rules.call.settings, layout="rows"))
     passes, alone = rules.shared()
     names: list[tuple[int | None, int | None, str, str | None]] = [(None, None, *why) for why in alone.items()]
@@ -59,7 +52,10 @@ def costs_sql(rules: RuleSet) -> str:
         parts.append(f"SELECT {number} AS pass, * FROM {found.sql(rules.named('costs', found.frame))}")
     known = rules.named("rule_names", rules.analyzer.spark.createDataFrame(names, _NAMES))
     if not parts:
-        return f"SELECT rule, 0L AS looked_at, 0L AS matches, 0D AS cpu_seconds, runs_alone FROM {known}"
+        unknown = (
+            "CAST(NULL AS BIGINT) AS looked_at, CAST(NULL AS BIGINT) AS matches, CAST(NULL AS DOUBLE) AS cpu_seconds"
+        )
+        return f"SELECT rule, {unknown}, runs_alone FROM {known}"
     of_rules = f"SELECT pass, rule AS number, looked_at, matches, cpu_seconds FROM ({' UNION ALL '.join(parts)})"
     sums = ", ".join(
         f"CASE WHEN first(runs_alone) IS NULL THEN coalesce(sum({name}), {zero}) END AS {name}"

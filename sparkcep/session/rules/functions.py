@@ -8,6 +8,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
+from sparkcep.errors import streaming_unsupported
 from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.session.narrowing import Narrowing
 from sparkcep.session.rules.call import read_rule_call
@@ -39,6 +40,9 @@ def run_rule_set(
     if narrow is not None:
         call = replace(call, rules=narrow.rules(call.rules))
     rules = RuleSet(analyzer, call, matched, narrow=narrow)
+    if rules.streams and form.keyword.upper == RULE_COSTS:
+        hint = "name a table with a part of the stream's events"
+        raise streaming_unsupported("pattern_rule_costs", statement.text, form.keyword.start, hint)
     rules.bind()
     if form.keyword.upper == RULE_COSTS:
         return RuleSetResult(costs_sql(rules), [], [], [], rules)

@@ -216,12 +216,10 @@ class RuleSet:
         """All rules as one relation."""
         parts: list[str] = []
         notes: list[str] = []
-        passes, rest = self.shared() if self.call.settings.shared_input else ([], dict[str, str]())
+        passes, rest = self.shared()
         for shared in passes:
             parts.append(self.shared_sql(shared))
             notes += self.described(shared)
-        if not self.call.settings.shared_input:
-            rest = dict.fromkeys((b.rule.name for b in self.bound), f"{SHARED_INPUT.key} = false")
         relations = []
         for bound in [b for b in self.bound if b.rule.name in rest]:
             made = self.alone(bound)
@@ -266,6 +264,8 @@ class RuleSet:
     def shared(self) -> tuple[list[SharedPass], dict[str, str]]:
         """The rules that share their input, those of equal keys together; and why the others do not."""
         call = self.call
+        if not call.settings.shared_input:
+            return [], dict.fromkeys((b.rule.name for b in self.bound), f"{SHARED_INPUT.key} = false")
         settings = replace(
             call.settings, layout="rows", gap_elimination=False, join_prefilter=False, range_splitting=False
         )

@@ -532,11 +532,17 @@ class BlockParser:
         self.out.uncertainty = self.item("(lower, upper) or an interval", *more)
         for _ in more:
             if self.out.step is None and self.accept("STEP"):
-                self.out.step = self.item("An interval", *more)
+                self.out.step = self.length(more)
             elif self.out.probability is None and self.accept("PROBABILITY"):
                 self.out.probability = self.item("A column", *more)
             elif self.out.at_most is None and self.accept("AT", "MOST"):
-                self.out.at_most = self.item("An interval", *more)
+                self.out.at_most = self.length(more)
+
+    def length(self, enders: tuple[str, ...]) -> Range:
+        """A length of time; one of the words that may follow it is none."""
+        if self.s.word(self.at) in enders:
+            raise self.error("An interval is expected here.")
+        return self.item("An interval", *enders)
 
     def read_confidence(self) -> None:
         """CONFIDENCE >= number"""

@@ -35,6 +35,7 @@ class SharedMatcher:
     def __init__(self, spec: SharedSpec) -> None:
         self.spec = spec
         self.rules = [_Rule(rule) for rule in spec.rules]
+        self.rehearsed = False
 
     def match(self, batch: Batch) -> MatchTable:
         """See :class:`Matcher`: rows of all rules, by partition, then by rule."""
@@ -59,6 +60,9 @@ class SharedMatcher:
         Raises:
             SparkCepError: as :meth:`match`.
         """
+        if not self.rehearsed:  # so that no rule pays for kernels and tables that are made at their first use
+            self.match(batch)
+            self.rehearsed = True
         rows = SharedRows(batch, self.spec.order)
         for rule in self.rules:
             started = time.thread_time()

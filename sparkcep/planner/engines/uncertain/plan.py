@@ -164,7 +164,11 @@ class UncertainPlanner(BlockPlanner):
         # A day is as long as clocks make it.
         lengths = (0, 0) if orders else least_and_most(ticks.ahead or "", self.settings.time_zone)
         if lengths is None:
-            hint = "UNCERTAINTY (lower, upper) AT MOST 1 MINUTE; or order by the lower bound, with the watermark on it"
+            hint = "AT MOST 1 MINUTE behind it says how much at most"
+            if u.width is None:
+                hint = (
+                    "UNCERTAINTY (lower, upper) AT MOST 1 MINUTE; or order by the lower bound, with the watermark on it"
+                )
             raise streaming_unsupported(
                 "UNCERTAINTY without AT MOST, whose events may be any time before their rows'", query.text or None,
                 u.position, hint,
