@@ -222,8 +222,7 @@ def test_costs(spark: SparkSession) -> None:
     assert {(row.matches, row.runs_alone) for row in alone} == {
         (None, "spark.sparkcep.planner.sharedInput.enabled = false")
     }
-    with pytest.warns(PatternWarning):
-        explained = spark.sql(f"EXPLAIN ANALYZE SELECT * FROM pattern_rules{CALL}").collect()[0][0]
+    explained = spark.sql(f"EXPLAIN ANALYZE SELECT * FROM pattern_rules{CALL}").collect()[0][0]
     listed = explained.split("== Rules ==")[1].split("\n\n")[0]
     assert f"  {counts['two']:,}  " in listed
     assert listed.rstrip().count("\n") == 3
