@@ -83,8 +83,7 @@ class Streamed:
         own = [n for n in self.order() if self.keys[n] == row[PREFIX + "k0"]]
         events = [own[e["r"]] for e in row[PREFIX + "events"]]
         there = max(self.times[n] for n in events)
-        run = self.spec.run
-        if run.selection is not Selection.NEXT and not run.automaton.negations:
+        if not self.spec.keeps_out:
             return there
         first = min(self.bounds[n] for n in events)
         last = self.ends(max(self.high[n] for n in events) if self.spec.sets else self.high[events[-1]])

@@ -125,11 +125,6 @@ class UncertainMatcher:
             outcome.ticks[:used], int(progress[kernel.SIGNATURES]), int(progress[kernel.DEAD_ENDS]),
         )  # fmt: skip
 
-    @property
-    def keeps_out(self) -> bool:
-        """Whether some events must not lie between those of a match."""
-        return self.spec.run.selection is Selection.NEXT or bool(self.spec.run.automaton.negations)
-
     def query(self, events: Events) -> Query:
         """What the kernel is told of the query, over some events."""
         spec = self.spec
@@ -138,7 +133,7 @@ class UncertainMatcher:
         return Query(
             int(spec.run.selection is Selection.NEXT), sets,
             worth.NO_BOUND if spec.within is None else min(spec.within, worth.NO_BOUND - 1), float(spec.confidence),
-            int(not self.keeps_out and not holes), spec.run.most_matches,
+            int(not spec.keeps_out and not holes), spec.run.most_matches,
         )  # fmt: skip
 
     def room(self, depth: int, listed: int, longest: int, widest: int) -> Room:
@@ -150,7 +145,7 @@ class UncertainMatcher:
             np.zeros(longest + 1, np.uint8), np.empty(longest + 1, np.int32), np.empty(nodes, np.int64),
             np.empty((nodes, bounded + 1), np.int64), np.empty((nodes, bounded + 2), np.int64),
         )  # fmt: skip
-        states = 1 << spec.limit_shared if self.keeps_out else 1
+        states = 1 << spec.limit_shared if spec.keeps_out else 1
         ticks = widest + 1
         masses = Masses(
             np.empty((states, ticks)), np.empty((states, ticks)),

@@ -38,7 +38,7 @@ class UncertainReleased(ReleasedDefaults):
         self.shape = shape
         self.stream = spec.stream
         #: Whether an event that comes may lower the confidence of a match whose events have come.
-        self.waits = self.inner.keeps_out
+        self.waits = spec.keeps_out
         self.closes = self.waits
         self.within = spec.within
         self.has_sets = bool(spec.sets)

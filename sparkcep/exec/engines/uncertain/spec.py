@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sparkcep.exec.engines.runs.spec import RunSpec
+from sparkcep.query import Selection
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,11 @@ class UncertainSpec:
     limit_shared: int
     most: int = 0
     stream: StreamedTicks | None = None
+
+    @property
+    def keeps_out(self) -> bool:
+        """Whether some events must not lie between those of a match."""
+        return self.run.selection is Selection.NEXT or bool(self.run.automaton.negations)
 
     @property
     def condition_bits(self) -> dict[int, int]:

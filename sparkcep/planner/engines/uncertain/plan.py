@@ -65,8 +65,7 @@ class UncertainPlan(EngineDefaults):
     @property
     def stream_needs(self) -> StreamNeeds:
         """See :class:`EnginePlan`."""
-        run, stream = self.spec.run, self.spec.stream
-        waits = run.selection is Selection.NEXT or bool(run.automaton.negations)
+        stream, waits = self.spec.stream, self.spec.keeps_out
         if stream is not None and stream.closes:
             decided = "when the watermark reaches its first event's upper bound + WITHIN (a trailing negation)"
         elif waits:
@@ -78,7 +77,7 @@ class UncertainPlan(EngineDefaults):
         return StreamNeeds(
             decided=f"a match is emitted {decided}",
             longer="and WITHIN once more, for the leading negation" if stream is not None and stream.looks_back else "",
-            numbered=any(isinstance(s, NumberSlot) for s in run.conditions.slots),
+            numbered=any(isinstance(s, NumberSlot) for s in self.spec.run.conditions.slots),
         )
 
     @property
