@@ -45,6 +45,11 @@ class Edge:
     present: frozenset[int] = frozenset()
     ends: bool = False
 
+    @property
+    def guarded(self) -> bool:
+        """Whether a negation stands between the two events."""
+        return bool(self.absent or self.present)
+
 
 @dataclass(frozen=True, slots=True)
 class NegatedPattern:
@@ -76,6 +81,16 @@ class Automaton:
     def initial(self) -> tuple[Edge, ...]:
         """Where a match may begin: edges in order of preference that no event comes before."""
         return self.edges[-1]
+
+    @property
+    def negates_before(self) -> bool:
+        """Whether a negation stands before the first event."""
+        return any(e.guarded for e in self.initial)
+
+    @property
+    def negates_behind(self) -> bool:
+        """Whether a negation stands behind the last event."""
+        return any(e.guarded for edges in self.edges for e in edges if e.target == ACCEPT)
 
     def taken(self, state: int) -> int:
         """The component that a state has just taken; -1 for the initial one."""

@@ -47,7 +47,7 @@ def counting(spec: RunSpec) -> TrendSpec:
         for n, e in enumerate(own):
             if e.target != ACCEPT:
                 together.setdefault((e.absent, e.present), []).append(n)
-        guarded = any(e.absent or e.present for e in own if e.target != ACCEPT)
+        guarded = any(e.guarded for e in own if e.target != ACCEPT)
         pairs = spec.selection is Selection.STRICT or (spec.selection is Selection.NEXT and guarded)
         granularity = Granularity.PAIRS if pairs else Granularity.STATE
         classes += [EdgeClass(state, tuple(edges), granularity) for edges in together.values()]

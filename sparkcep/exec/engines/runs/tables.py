@@ -229,8 +229,7 @@ def _inside(automaton: Automaton, negation: int) -> set[int]:
 
 def has_border(automaton: Automaton) -> bool:
     """Whether negations stand before the first or behind the last event of a negated pattern."""
-    ends = [e for edges in automaton.edges for e in edges if e.target == ACCEPT]
-    return any(e.absent or e.present for e in (*automaton.initial, *ends))
+    return automaton.negates_before or automaton.negates_behind
 
 
 def _around(pattern: Pattern) -> dict[Pattern, list[tuple[str, ...]]]:

@@ -57,7 +57,7 @@ def edge_class_tables(spec: TrendSpec, machine: Machine) -> EdgeClasses:
     deferred = [is_deferred(spec, c) for c in classes]
     for s in range(automaton.states):
         own = [k for k, c in enumerate(classes) if c.state == s]
-        at_window_end = any(e.target == ACCEPT and (e.absent or e.present) for e in automaton.edges[s])
+        at_window_end = any(e.target == ACCEPT and e.guarded for e in automaton.edges[s])
         keeps = at_window_end or any(deferred[k] or classes[k].granularity is Granularity.PAIRS for k in own)
         stored.append(len([x for x in stored if x >= 0]) if keeps else -1)
         for k in own:

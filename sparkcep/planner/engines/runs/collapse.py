@@ -80,6 +80,6 @@ def is_exact(query: PatternQuery, automaton: Automaton) -> bool:
     if not inner:
         return True
     repeats = any(e.target in inner for s in inner for e in after[s])
-    crossed = any(e.absent or e.present for edges in after for e in edges)
+    crossed = any(e.guarded for edges in after for e in edges)
     # Events of one time exclude each other under STRICT TIME.
     return len({own[s] for s in inner}) == 1 and not crossed and not (query.strict_time and repeats)

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from sparkcep.exec.automaton import ACCEPT
 from sparkcep.exec.conditions.programs import Labels
 from sparkcep.exec.engines.runs.spec import NO_LIMIT, RunSpec, StreamedRuns
 from sparkcep.expr.nodes import ROW_COLUMN, NavigationSlot, NumberSlot
@@ -204,14 +203,13 @@ class RunPlanner(BlockPlanner):
         if skip.mode in (SkipMode.TO_FIRST, SkipMode.TO_LAST):
             target = slot(tuple(skip.variables), skip.mode is SkipMode.TO_FIRST)
         first, last = slot(None, True), slot(None, False)
-        edges = [e for state in self.automaton.edges for e in state if e.target == ACCEPT]
         return StreamedRuns(
             first=first,
             last=last,
             target=target,
-            closes=any(e.absent or e.present for e in edges),
+            closes=self.automaton.negates_behind,
             behind=-min(0, *(s.physical for s in self.outputs.slots)),
-            looks_back=any(e.absent or e.present for e in self.automaton.initial),
+            looks_back=self.automaton.negates_before,
         )
 
     def preference_waits(self, spec: RunSpec) -> str:

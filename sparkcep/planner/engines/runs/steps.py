@@ -284,8 +284,7 @@ class BlockPlanner(PlanSteps):
                 return None
             return Within(self.fields.add(query.order_by[0].expression), None, 0)
         within = self.plan_within()
-        leads = any(e.absent or e.present for e in self.automaton.initial)
-        if within is None or within.bound is None or not leads:
+        if within is None or within.bound is None or not self.automaton.negates_before:
             return within
         key = self.fields.texts[within.key]
         lower = f"CAST((({key}) - ({self.within_text})) AS {self.within_type})"

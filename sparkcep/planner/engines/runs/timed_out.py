@@ -13,7 +13,7 @@ def check_timed_out(query: PatternQuery, automaton: Automaton) -> None:
     Raises:
         PatternAnalysisError: CEP_TIMED_OUT.
     """
-    if any(e.absent or e.present for e in automaton.initial):
+    if automaton.negates_before:
         raise PatternAnalysisError(
             "CEP_TIMED_OUT",
             "A negation before the first event looks back from where a match ends, and a run that timed out does not.",

@@ -393,7 +393,7 @@ class TrendPlanner(BlockPlanner):
         if selection is Selection.NEXT:
             # What an event takes along is gone: one sum serves only where all that stand in a state go together.
             own = [(e, d) for e, d in zip(self.automaton.edges[state], row, strict=True) if e.target != ACCEPT]
-            free = not any(e.absent or e.present or d.before or d.both for e, d in own)
+            free = not any(e.guarded or d.before or d.both for e, d in own)
             return (Granularity.STATE if free else Granularity.PAIRS), None
         if not demand.both:
             return Granularity.STATE, None

@@ -172,10 +172,9 @@ class UncertainPlanner(BlockPlanner):
                 "UNCERTAINTY without AT MOST, whose events may be any time before their rows'", query.text or None,
                 u.position, hint,
             )  # fmt: skip
-        accepting = [e for state in self.automaton.edges for e in state if e.target == ACCEPT]
         return StreamedTicks(
-            int(ticks.length), lengths[1], closes=any(e.absent for e in accepting),
-            looks_back=any(e.absent for e in self.automaton.initial),
+            int(ticks.length), lengths[1], closes=self.automaton.negates_behind,
+            looks_back=self.automaton.negates_before,
         )  # fmt: skip
 
     def stream_bounds(self, ticks: Ticks, spec: UncertainSpec) -> Within | None:
