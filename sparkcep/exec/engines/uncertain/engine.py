@@ -7,12 +7,13 @@ from dataclasses import replace
 
 import pyarrow as pa
 
+from sparkcep.exec.arrays import int32
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.engine import Matcher, MatchTable, OutputColumn, Value
 from sparkcep.exec.engines.runs.engine import tiny_batch, tiny_spec
 from sparkcep.exec.engines.runs.output import run_columns
 from sparkcep.exec.engines.uncertain.matcher import UncertainMatcher
-from sparkcep.exec.engines.uncertain.output import uncertain_table
+from sparkcep.exec.engines.uncertain.output import places, uncertain_table
 from sparkcep.exec.engines.uncertain.released import UncertainReleased
 from sparkcep.exec.engines.uncertain.spec import UncertainSpec
 from sparkcep.exec.shape import OperatorColumns
@@ -58,7 +59,8 @@ class UncertainTables(Matcher):
 
     def match(self, batch: Batch) -> MatchTable:
         """See :class:`Matcher`."""
-        return uncertain_table(self.inner.match(batch), self.shape)
+        found = self.inner.match(batch)
+        return uncertain_table(found, self.shape, place=int32(places(found.out)))
 
 
 def _warm_up() -> None:

@@ -183,11 +183,15 @@ class UncertainMatcher:
         buffers = new_buffers(self.spec.run, longest, rows, max(4096, longest))
         return Outcome(self.emission, buffers, np.empty(rows), np.empty((rows, 2), np.int64))
 
+    def ticks(self, batch: Batch) -> tuple[Ints, Ints]:
+        """(rows,) each, the first and the last ticks of a batch's events."""
+        at = len(self.spec.run.conditions.column_types)
+        return int_values(batch.columns[at])[0], int_values(batch.columns[at + 1])[0]
+
     def events(self, batch: Batch, offsets: Ints) -> tuple[Events, Ints]:
         """Events in order of their intervals, and where each stands in the batch."""
         spec = self.spec
-        at = len(spec.run.conditions.column_types)
-        low, high = (int_values(batch.columns[at + n])[0] for n in range(2))
+        low, high = self.ticks(batch)
         rows = len(low)
         if rows and (int(low.min()) < -_LARGEST or int(high.max()) > _LARGEST):
             raise SparkCepError("CEP_UNCERTAINTY", "A time is too far away for its tick to be counted.", hint="STEP")
@@ -202,7 +206,7 @@ class UncertainMatcher:
         begin = np.full(rows, -1, np.int64)
         mass = upto = since = nothing + 1.0
         if spec.probable and rows:
-            low, high, begin, mass, upto, since = _probabilities(batch.columns[at + 2], low, high)
+            low, high, begin, mass, upto, since = _probabilities(batch.columns[-1], low, high)
         partition = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
         row = np.arange(rows) - np.repeat(offsets[:-1], np.diff(offsets))
         order = np.lexsort((row, high, low, partition))

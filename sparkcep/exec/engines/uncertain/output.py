@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from sparkcep.exec.arrays import Ints, int32
+from sparkcep.exec.arrays import Ints
 from sparkcep.exec.engine import MatchTable
 from sparkcep.exec.engines.runs.output import run_table
 from sparkcep.exec.engines.uncertain.matcher import Found
@@ -13,12 +13,12 @@ from sparkcep.exec.kernels.rows.output import NUMBER, PARTITION
 from sparkcep.exec.shape import OperatorColumns
 
 
-def uncertain_table(found: Found, shape: OperatorColumns) -> MatchTable:
-    """What the matcher found, as columns."""
+def uncertain_table(found: Found, shape: OperatorColumns, **more: pa.Array) -> MatchTable:
+    """What the matcher found, as columns. ``more``: other columns."""
     first, last = np.ascontiguousarray(found.ticks.T)
     return run_table(
         found.out, found.trace, shape, confidence=pa.array(found.confidence), first_tick=pa.array(first),
-        last_tick=pa.array(last), place=int32(places(found.out)),
+        last_tick=pa.array(last), **more,
     )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from sparkcep.exec.arrays import Ints, int_values, ordered_ints
+from sparkcep.exec.arrays import Ints, ordered_ints
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.engine import Released, ReleasedDefaults
 from sparkcep.exec.engines.runs.released import emitted, match_heads
@@ -38,8 +38,7 @@ class UncertainReleased(ReleasedDefaults):
         self.shape = shape
         self.stream = spec.stream
         #: Whether an event that comes may lower the confidence of a match whose events have come.
-        self.waits = spec.keeps_out
-        self.closes = self.waits
+        self.closes = spec.keeps_out
         self.within = spec.within
         self.has_sets = bool(spec.sets)
 
@@ -53,12 +52,12 @@ class UncertainReleased(ReleasedDefaults):
         assert bounds is not None
         due = super().due(times, bounds, released, watermark)
         ends = self.ends(bounds)
-        return due | ((ends > released) & (ends <= watermark)) if self.waits else due
+        return due | ((ends > released) & (ends <= watermark)) if self.closes else due
 
     def wake(self, times: Ints, bounds: Ints | None, watermark: int) -> int | None:
         """See :class:`ReleasedMatcher`."""
         assert bounds is not None
-        return super().wake(times, np.append(bounds, self.ends(bounds)) if self.waits else bounds, watermark)
+        return super().wake(times, np.append(bounds, self.ends(bounds)) if self.closes else bounds, watermark)
 
     def match_released(self, batch: Batch, times: Ints, left: Ints, released: int, watermark: int) -> Released:
         """See :class:`ReleasedMatcher`."""
@@ -82,7 +81,7 @@ class UncertainReleased(ReleasedDefaults):
         first = np.append(0, last[:-1])
         rows = np.repeat(offsets[found.out[heads, PARTITION]], last - first) + np.asarray(found.trace)[:, 1]
         all_there: Ints = np.maximum.reduceat(times[rows], first)
-        if not self.waits:
+        if not self.closes:
             return all_there
         bound = np.minimum.reduceat(bounds[rows], first)
         if not self.stream.closes:
@@ -94,11 +93,10 @@ class UncertainReleased(ReleasedDefaults):
     def drop(self, batch: Batch, bounds: Ints, watermark: int) -> Ints:
         """(partitions,) how many first rows can neither be in a match to come nor change its confidence."""
         offsets = np.asarray(batch.offsets, np.int64)
-        at = len(self.inner.spec.run.conditions.column_types)
-        low, high = (int_values(batch.columns[at + n])[0] for n in range(2))
+        low, high = self.inner.ticks(batch)
         open_ = bounds > watermark
         kept = open_
-        if self.waits and len(low):
+        if self.closes and len(low):
             # An event that cannot be in a match to come may lie between such events.
             least = np.minimum.reduceat(np.where(open_, low, _NEVER), offsets[:-1])
             back = self.within if self.stream.looks_back else 0
