@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sparkcep.cli.options import NO_DATA, Connection, Data, session_at, session_of, with_connection, with_data
+from sparkcep.cli.options import NO_DATA, Connection, Data, session_at, with_connection, with_data
 
 if TYPE_CHECKING:
     from sparkcep.errors import SparkCepError
@@ -106,7 +106,6 @@ def profile_command(folder: Path, event_type: str, connection: Connection, data:
     from sparkcep.cli.printing import print_table
     from sparkcep.errors import SparkCepError
     from sparkcep.query import quote, string_literal
-    from sparkcep.session.machine.interrupts import interruptible
 
     names = [file.name for file in data.files()] + ["flights"] * data.flights + ["stocks"] * data.stocks
     if len(names) != 1:
@@ -115,8 +114,7 @@ def profile_command(folder: Path, event_type: str, connection: Connection, data:
     arguments += f", event_type => {event_type}" if event_type else ""
     items = "rule, looked_at, matches, round(cpu_seconds, 4) AS cpu_seconds, runs_alone"
     statement = f"SELECT {items} FROM pattern_rule_costs({arguments}) ORDER BY 4 DESC NULLS LAST, rule"
-    spark = session_of(connection, data, statement)
-    with interruptible(spark):
+    with session_at(None, connection, data, statement) as spark:
         print_table(spark.sql(statement))
     return 0
 

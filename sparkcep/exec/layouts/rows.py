@@ -169,11 +169,20 @@ class RowsBody(Body[S]):
         if isinstance(self.matcher, ResumableMatcher):
             yield from self.resumed(self.matcher, batches)
             return
+        for chunk in self.whole_chunks(batches):
+            for piece in self.matcher.pieces(chunk.batch):
+                yield from self.emit(chunk, piece)
+
+    def whole_chunks(self, batches: Iterator[pa.RecordBatch]) -> Iterator[Chunk]:
+        """Rows as chunks of whole partitions.
+
+        Raises:
+            LimitError: CEP_EVENT_LIMIT, CEP_MEMORY_LIMIT.
+        """
         for table in whole_partitions(batches, starts_partition, self.shape, self.shape.limit_events):
             chunk = chunk_of(table, self.shape)
             within_limit(chunk.batch.offsets, self.shape)
-            for piece in self.matcher.pieces(chunk.batch):
-                yield from self.emit(chunk, piece)
+            yield chunk
 
     def resumed(self, matcher: ResumableMatcher, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Output rows of chunks that need not end where a partition does."""

@@ -20,6 +20,8 @@ _NAMES = StructType(
 )  # fmt: skip
 
 
+#: Columns of figures, with SQL of what a rule has that was given no rows.
+_FIGURES = {"looked_at": "0L", "matches": "0L", "cpu_seconds": "0D"}
 #: As many rules EXPLAIN ANALYZE lists.
 _LISTED = 20
 
@@ -49,19 +51,17 @@ def costs_sql(rules: RuleSet) -> str:
         names += [(number, rule.number, rule.name, None) for rule in plan.spec.rules]
         source = rules.call.source if shared.pruning.frame is None else shared.pruning.frame
         found = rule_costs(rules.analyzer.analyzed(plan.before(), source), plan.input.shape, plan.spec)
-        parts.append(f"SELECT {number} AS pass, * FROM {found.sql(rules.named('costs', found.frame))}")
+        of_pass = found.sql(rules.named("costs", found.frame))
+        parts.append(f"SELECT {number} AS pass, rule AS number, {', '.join(_FIGURES)} FROM {of_pass}")
     known = rules.named("rule_names", rules.analyzer.spark.createDataFrame(names, _NAMES))
     if not parts:
-        unknown = (
-            "CAST(NULL AS BIGINT) AS looked_at, CAST(NULL AS BIGINT) AS matches, CAST(NULL AS DOUBLE) AS cpu_seconds"
-        )
-        return f"SELECT rule, {unknown}, runs_alone FROM {known}"
-    of_rules = f"SELECT pass, rule AS number, looked_at, matches, cpu_seconds FROM ({' UNION ALL '.join(parts)})"
+        zeros = ", ".join(f"{zero} AS {name}" for name, zero in _FIGURES.items())
+        parts.append(f"SELECT 0 AS pass, 0 AS number, {zeros} WHERE false")
     sums = ", ".join(
         f"CASE WHEN first(runs_alone) IS NULL THEN coalesce(sum({name}), {zero}) END AS {name}"
-        for name, zero in {"looked_at": "0L", "matches": "0L", "cpu_seconds": "0D"}.items()
+        for name, zero in _FIGURES.items()
     )
     return (
-        f"SELECT rule, {sums}, first(runs_alone) AS runs_alone FROM {known} LEFT JOIN ({of_rules}) "
+        f"SELECT rule, {sums}, first(runs_alone) AS runs_alone FROM {known} LEFT JOIN ({' UNION ALL '.join(parts)}) "
         "USING (pass, number) GROUP BY pass, number, rule"
     )
