@@ -68,6 +68,7 @@ long-marked: $(VENV)/.test
 long-connect: $(VENV)/.test
 	$(QUICK) SPARKCEP_TEST_SEED=$(SEED) SPARKCEP_TEST_SESSION=connect \
 		$(BIN)/python -m pytest -q -m long $(addprefix tests/spark/test_,$(CONNECT))
+	$(QUICK) SPARKCEP_TEST_SESSION=connect $(BIN)/python -m pytest -q -m 'not long' tests/tables
 
 long-texts: $(VENV)/.test
 	$(QUICK) SPARKCEP_TEST_TEXTS=together $(BIN)/python -m pytest -q tests/sql
@@ -145,7 +146,7 @@ test-index: $(VENV)/.test
 test-connect: $(VENV)/.test
 	$(INTERPRETED) $(QUICK) SPARKCEP_TEST_SESSION=connect $(BIN)/python -m pytest -q $(SHORT) tests/sql \
 		$(addprefix tests/spark/test_,$(if $(findstring full,$(TIER)),$(CONNECT_SHORT),$(CONNECT))) \
-		$(if $(findstring full,$(TIER)),,tests/tables/test_statements.py)
+		$(if $(findstring full,$(TIER)),,$(addprefix tests/tables/test_,statements.py soundness.py))
 
 check: $(VENV)/.test
 	$(BIN)/ruff check --no-cache .

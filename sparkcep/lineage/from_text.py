@@ -158,9 +158,10 @@ def _origin(
     fields = {f.name: f.dataType for f in source.schema.fields}
     plain = {column: below for column, below in end.by_name(own) if fields[column] == types[below]}
     tests = _by_column(statement, [_test(leaf, leaf, at, told) for at, told in end.asks])
-    over = partial(_over, statement, source, steps, leaf, frozenset(wanted))
+    query = _text(steps, sorted(wanted))
+    over = partial(_over, statement, source, leaf, frozenset(wanted), steps[0], query)
     tested = frozenset(own[at] for at in end.tested)
-    return Origin(leaf.files, plain, end.repeats, end.made_from(own), tested, by_row, tests, over)
+    return Origin(leaf.files, plain, end.repeats, end.made_from(own), tested, by_row, tests, over, query)
 
 
 def _is_compared(statement: Statement, step: Step, leaf: Leaf) -> bool:
@@ -278,23 +279,22 @@ def _values(statement: Statement, wanted: Sequence[tuple[str, str]]) -> dict[tup
 
 
 def _over(
-    statement: Statement, source: DataFrame, steps: Sequence[Step], leaf: Leaf, needed: Collection[int],
-    rows: DataFrame,
-) -> DataFrame:  # fmt: skip
+    statement: Statement, source: DataFrame, leaf: Leaf, needed: Collection[int], top: Step, text: str, rows: DataFrame
+) -> DataFrame:
     """The input with other rows in the place of its table's; see :class:`Origin`.
 
     Args:
-        needed: columns of the input that are made; the others are NULL.
+        needed: columns of the input that ``text`` makes, which is the query of ``top``; the others are NULL.
     """
     types = {field.name: field.dataType for field in leaf.files.schema.fields}
     for field in rows.schema.fields:
         if types.get(field.name) != field.dataType:
             raise TypeError(f"{field.name} is {field.dataType.simpleString()}, not that of {leaf.source}")
-    made = statement.run(_text(steps, sorted(needed)), rows)
+    made = statement.run(text, rows)
     own = {field.name: field.dataType for field in made.schema.fields}  # Connect analyses lazily; errors belong here
     items = []
     for at, field in enumerate(source.schema.fields):
-        name = _name(steps[0], at) if at in needed else None
+        name = _name(top, at) if at in needed else None
         if name is not None and own[name] != field.dataType:
             raise TypeError(f"{field.name} would be {own[name].simpleString()}")
         value = F.lit(None).cast(field.dataType) if name is None else F.col(in_backticks(name))

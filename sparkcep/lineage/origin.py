@@ -23,7 +23,7 @@ class Origin:
 
     ``over``: the relation with other rows in the place of its files. It takes some columns of the files, by their names
     and with their types; the others are NULL, and so is what the relation makes of them. It raises TypeError where a
-    column has another type.
+    column has another type. ``text``: the query that it is over ``{SOURCE}``; empty where it was read from a plan.
     """
 
     files: DataFrame
@@ -34,3 +34,4 @@ class Origin:
     by_row: bool
     tests: Mapping[str, tuple[Comparison, ...]]
     over: Callable[[DataFrame], DataFrame] = field(repr=False)
+    text: str = ""

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from sparkcep.planner.input_plan import InputPlan
     from sparkcep.session.analyzer import SparkAnalyzer
     from sparkcep.session.indexes.choice import Pruning
+    from sparkcep.sql.rewriter import InputSql
     from sparkcep.sql.rule_sets.rule import Rule
 
 
@@ -20,9 +21,11 @@ class Narrowing(Protocol):
     def rules(self, rules: Sequence[Rule]) -> list[Rule]:
         """Those of a set's rules that are to run."""
 
-    def input(self, analyzer: SparkAnalyzer, given: InputPlan, source: DataFrame, pruning: Pruning) -> Pruning:
+    def input(
+        self, analyzer: SparkAnalyzer, given: InputPlan, source: DataFrame, input_sql: InputSql, pruning: Pruning
+    ) -> Pruning:
         """How a pattern's input is read, without the partitions that are left out.
 
         Args:
-            source: the input. pruning: how it would be read.
+            source: the input; ``input_sql``: the query that reads it. pruning: how it would be read.
         """

@@ -260,7 +260,7 @@ class StatementExecution:
             else prune(self.analyzer, PlanAsks(planned), source, input_sql, self.analyzer.settings)
         )
         if self.narrow is not None and planned.stream is None and renamed is None and correlated is None:
-            pruning = self.narrow.input(self.analyzer, planned.input, source, pruning)
+            pruning = self.narrow.input(self.analyzer, planned.input, source, input_sql, pruning)
         warnings = remarks(
             planned, self.analyzer.settings.time_zone, lambda: self.analyzer.input_bytes(input_sql, source),
             [f.dataType.simpleString() for f in source.schema.fields],

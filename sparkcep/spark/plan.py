@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
@@ -82,6 +83,31 @@ def plan_texts(spark: SparkSession, *plans: Any) -> list[str]:
     """Plans as Spark prints them, with all columns."""
     with all_columns_shown(spark):
         return [str(plan.toString()) for plan in plans]
+
+
+def analysed_texts(*frames: DataFrame) -> list[str] | None:
+    """Analysed plans as Spark prints them, with all columns; also on Spark Connect. None where nothing shows them."""
+    spark = frames[0].sparkSession
+    if shows_plans(spark):
+        return plan_texts(spark, *map(analysed, frames))
+    with suppress(Exception), all_columns_shown(spark):
+        return [_analysed_part(frame._explain_string(extended=True)) for frame in frames]  # type: ignore[operator]
+    return None
+
+
+def _analysed_part(explained: str) -> str:
+    """Of what EXPLAIN EXTENDED says the analysed plan, without the line of its columns."""
+    behind = explained.split("== Analyzed Logical Plan ==\n", 1)[1]
+    return behind.split("\n", 1)[1].split("\n\n== Optimized Logical Plan ==", 1)[0]
+
+
+def same_for_all(plan: str) -> str:
+    """A printed plan without what Spark, and this package, number anew for each statement."""
+    return re.sub(
+        r"_pyspark_(connect_temp_view_)?[0-9a-f]+|(?<=__cep_relation_)\d+|#\d+L?|(?<=CTERelation(Def|Ref) )\d+",
+        "",
+        plan,
+    )
 
 
 def list_files_again(frame: DataFrame) -> None:

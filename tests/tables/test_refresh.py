@@ -26,6 +26,9 @@ AS_A_WHOLE = ("trends", "sliding", "one_case")
 SHORT = ("absent", "clause")
 
 
+in_this_process = pytest.mark.skipif(IS_CONNECT, reason="on Connect a task does it")
+
+
 @pytest.fixture
 def world(spark: SparkSession, tmp_path: Path, request: pytest.FixtureRequest) -> World:
     made = World(spark, tmp_path / "log", Random(getattr(request, "param", 0)))
@@ -63,7 +66,6 @@ def test_equals_a_full_run(world: World, name: str) -> None:
             assert (reason == "1 file is new") == (name not in AS_A_WHOLE), reason
 
 
-@pytest.mark.skipif(IS_CONNECT, reason="Connect matches everything again")
 def test_files_that_are_gone_or_written_again(world: World) -> None:
     """Which cases lay in them was written down."""
     query, table = "non_overlapping", "pt_non_overlapping"
@@ -109,7 +111,10 @@ def test_equals_full_runs_of_every_query(world: World) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("step", ["before write", "before commit", "after commit"])
+@pytest.mark.parametrize(
+    "step",
+    ["before write", *(pytest.param(step, marks=in_this_process) for step in ("before commit", "after commit"))],
+)
 def test_a_crash_loses_nothing(world: World, faults: list[str], step: str) -> None:
     """The old version stays, or the new one is whole; the next refresh completes."""
     name, table = "chosen", "pt_chosen"
@@ -139,6 +144,7 @@ def test_a_crash_loses_nothing(world: World, faults: list[str], step: str) -> No
 
 
 @pytest.mark.long
+@in_this_process
 def test_two_hundred_crashes(world: World, faults: list[str]) -> None:
     """At any step, in any order: nothing is lost or doubled, and what is left behind does not add up."""
     name, table = "chosen", "pt_chosen"
@@ -182,6 +188,7 @@ spark.sql(f"REFRESH PATTERN TABLE {table}")
 
 
 @pytest.mark.long
+@in_this_process
 @pytest.mark.parametrize("step", ["before write", "before commit", "after commit"])
 def test_a_process_that_is_killed(world: World, step: str) -> None:
     spark, name, table = world.spark, "absent", "pt_absent"

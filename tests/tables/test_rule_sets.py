@@ -14,10 +14,10 @@ from sparkcep import SparkCepError
 from sparkcep.session.tables.narrowing import CaseNarrowing
 from sparkcep.sql.rule_sets.rule import Rule
 
-from ..conftest import IS_CONNECT, drawn
+from ..conftest import drawn
 from .world import WHOLE, World
 
-pytestmark = [pytest.mark.full, pytest.mark.skipif(IS_CONNECT, reason="Connect matches everything again")]
+pytestmark = pytest.mark.full
 RULES = {
     "pair": "PATTERN SEQ(A x, B y) MATCHES NON OVERLAPPING WITHIN 9 SECONDS",
     "absent": "PATTERN SEQ(A x, !B n, C y) WITHIN 12 SECONDS",

@@ -14,7 +14,7 @@ from sparkcep.session.tables.names import locate
 from ..conftest import IS_CONNECT
 from .world import WHOLE
 
-pytestmark = [pytest.mark.full, pytest.mark.skipif(IS_CONNECT, reason="Connect matches everything again")]
+pytestmark = pytest.mark.full
 QUERY = "FROM so_log PARTITION BY u ORDER BY ts EVENT TYPE e PATTERN SEQ(A x, B y) EVENT SELECTION SKIP TILL ANY MATCH"
 OTHER = "its query has other values than it had: everything is matched again"
 Check = Callable[[str], Any]
@@ -76,6 +76,14 @@ def test_values_of_the_query(log: SparkSession, refreshed: Check) -> None:
     for name, value in (("variable", "so_least"), ("function", "so_limit()"), ("text", "${so.limit}")):
         log.sql(f"CREATE PATTERN TABLE {name} AS {QUERY} WHERE y.ts > {value}")
         assert refreshed(name).action == ("refreshed" if name == "function" else "unchanged")
+    log.sql("DECLARE OR REPLACE VARIABLE so_case STRING DEFAULT 'x#1'")
+    log.sql(f"CREATE PATTERN TABLE numbered AS {QUERY} WHERE x.u <> so_case")
+    log.sql("SET VAR so_case = '1'")
+    assert refreshed("numbered").withdrawn
+    log.sql("SET VAR so_case = 'x#1'")
+    assert refreshed("numbered").inserted
+    log.sql("SET VAR so_case = 'x#2'")
+    assert refreshed("numbered").reason == OTHER
     log.sql("SET VAR so_least = 8")
     log.sql("CREATE OR REPLACE TEMPORARY FUNCTION so_limit() RETURNS INT RETURN 8")
     log.conf.set("so.limit", "8")
@@ -109,13 +117,17 @@ def test_columns_of_the_log_by_its_properties(log: SparkSession, refreshed: Chec
 
 
 @pytest.mark.parametrize(
-    ("where", "other"), [("u = 'x#1' OR ts < 6", "u = 'x#2' OR ts < 6"), ("ts < 6", "ts < 60")]
-)  # fmt: skip
+    ("where", "other"),
+    [("u = 'x#1' OR ts < 6", "u = 'x#2' OR ts < 6"), ("ts < 6", "ts < 60"), ("u < 'x#1'", "u < 'x#2'")],
+)
 def test_a_view_that_is_another_one(log: SparkSession, refreshed: Check, where: str, other: str) -> None:
     log.sql(f"CREATE OR REPLACE TEMP VIEW so_view AS SELECT * FROM so_log WHERE {where}")
     log.sql(f"CREATE PATTERN TABLE viewed AS {QUERY.replace('so_log', 'so_view')}")
     log.sql(f"CREATE OR REPLACE TEMP VIEW so_view AS SELECT * FROM so_log WHERE {other}")
-    assert refreshed("viewed").reason == "its log is made otherwise than it was: everything is matched again"
+    if IS_CONNECT and " OR " in where:  # text proves less
+        assert refreshed("viewed").reason == f"rows of its log do not come one by one from rows of files: {WHOLE}"
+        return
+    assert refreshed("viewed").reason == f"its log is made otherwise than it was: {WHOLE}"
 
 
 @pytest.mark.parametrize("key", ["${spark.app.name}", "it's", "a\\b", "", "é#1", '"'])
@@ -157,7 +169,8 @@ def test_over_another_pattern_table(log: SparkSession, refreshed: Check) -> None
     other.sql("INSERT INTO so_log VALUES ('1', 7, 'B')")
     assert other.sql("REFRESH PATTERN TABLE so.low").collect()[0].inserted == 1
     assert refreshed("so.high").rows == 2
-    assert other.sql("REFRESH PATTERN TABLE so.high").collect()[0].action == "unchanged"
+    done = other.sql("REFRESH PATTERN TABLE so.high").collect()[0]
+    assert done.action == ("refreshed" if IS_CONNECT else "unchanged")
 
 
 def test_other_programs(log: SparkSession, refreshed: Check) -> None:
@@ -251,6 +264,8 @@ def test_a_log_without_files(log: SparkSession, refreshed: Check) -> None:
     log.sql("SELECT '1' AS u, 7 AS ts, 'B' AS e").write.jdbc(**place, mode="append", properties=driver)
     done = refreshed("stored")
     reason = f"its log has no files, or does not tell which: {WHOLE}"
+    if IS_CONNECT:
+        reason = f"what its log is made of is not told: Spark does not tell the text of the view so_base: {WHOLE}"
     assert (done.reason, done.inserted) == (reason, 1)
 
 

@@ -13,6 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
+from ..conftest import IS_CONNECT
+
 HEAD = "FROM {log} PARTITION BY u ORDER BY ts, i EVENT TYPE e"
 CLAUSE = "{log} MATCH_RECOGNIZE (PARTITION BY u ORDER BY ts, i"
 WHOLE = "everything is matched again"
@@ -46,7 +48,11 @@ SCHEMA = pa.schema({"u": pa.string(), "ts": pa.timestamp("us", tz="UTC"), "i": p
 
 @dataclass(slots=True)
 class World:
-    """A folder of Parquet files as the view ``log``, changed by random batches."""
+    """A folder of Parquet files as the view ``log``, changed by random batches.
+
+    On Spark Connect, which tells nothing of a DataFrame's view, it is a table's view. Spark lists the files of a table
+    once, until it is asked to do so again.
+    """
 
     spark: SparkSession
     folder: Path
@@ -59,6 +65,10 @@ class World:
     def begin(self, rows: int) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
+        if IS_CONNECT:
+            self.spark.sql(f"DROP TABLE IF EXISTS {self.log}_files")
+            columns = "u string, ts timestamp, i bigint, e string"
+            self.spark.sql(f"CREATE TABLE {self.log}_files ({columns}) USING parquet LOCATION '{self.folder}'")
         self.batch(rows)
 
     def batch(self, rows: int | None = None) -> str:
@@ -86,6 +96,9 @@ class World:
 
     def view(self) -> None:
         """The log, with the files that there are."""
+        if IS_CONNECT:
+            self.spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {self.log} AS SELECT * FROM {self.log}_files")
+            return
         reader = self.spark.read.schema("u string, ts timestamp, i bigint, e string")
         reader.parquet(str(self.folder)).createOrReplaceTempView(self.log)
 

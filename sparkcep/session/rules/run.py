@@ -347,7 +347,9 @@ class RuleSet:
         """How the log is read for some rules."""
         call = self.call
         pruning = prune(self.analyzer, asks, call.source, call.input_sql, settings)
-        return pruning if self.narrow is None else self.narrow.input(self.analyzer, given, call.source, pruning)
+        if self.narrow is None:
+            return pruning
+        return self.narrow.input(self.analyzer, given, call.source, call.input_sql, pruning)
 
     def over_stream(self, plan: SharedPlan, taken: list[tuple[BoundRule, AnyPlan]]) -> SharedPlan:
         """The plan with what it has more over a stream."""

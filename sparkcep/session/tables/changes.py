@@ -9,22 +9,37 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
 from sparkcep.index import sources
+from sparkcep.index.tables import Source
 from sparkcep.lineage.from_plan import origins
+from sparkcep.lineage.from_text import text_origin
 from sparkcep.lineage.origin import Origin
+from sparkcep.lineage.text_steps import NotTold
 from sparkcep.query import PREFIX, SOURCE, PatternQuery
 from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.session.originals import plain_sql
-from sparkcep.spark.plan import analysed, inlined, is_bare, list_files_again, plan_texts, shows_plans
+from sparkcep.spark.plan import (
+    analysed,
+    analysed_texts,
+    inlined,
+    is_bare,
+    list_files_again,
+    plan_texts,
+    same_for_all,
+    shows_plans,
+)
+from sparkcep.sql.rewriter import InputSql
 
 #: Subqueries, and nodes of more than one relation, as Spark prints plans.
 _OTHERS = re.compile(r"\b[a-z-]+#\d+ \[|^[ :]*:- (?!CTERelationDef)", re.MULTILINE)
+
+_NOT_BY_ROW = "rows of its log do not come one by one from rows of files"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,30 +56,60 @@ class SourceState:
     unknown: str = ""
 
 
-def source_state(source: DataFrame) -> SourceState:
-    """The state of an input."""
+def source_state(analyzer: SparkAnalyzer, source: DataFrame, input_sql: InputSql) -> SourceState:
+    """The state of an input. ``input_sql``: the query that reads it."""
     spark = source.sparkSession
-    if not shows_plans(spark):
+    if shows_plans(spark):
+        return _state_by_plan(spark, inlined(source))
+    texts = analysed_texts(source)
+    if texts is None:
         return SourceState(sources.UNKNOWN, unknown="this session does not show what its log is made of")
-    source = inlined(source)
+    if unknown := _why_not(spark, texts[0]):
+        return SourceState(sources.UNKNOWN, unknown=unknown)
+    try:
+        origin, leaf = text_origin(analyzer.as_statement, source, input_sql.text, source.columns)
+    except NotTold as error:
+        return SourceState(sources.UNKNOWN, unknown=f"what its log is made of is not told: {error}")
+    if leaf.source.kind == "table":  # what has come since is to be seen, which another DataFrame shows alone
+        spark.catalog.refreshTable(leaf.source.table_name)
+        origin = replace(origin, files=sources.load(spark, leaf.source))
+    return _state_of_origin(spark, origin, leaf.source, _digest(source, same_for_all(texts[0]) + origin.text))
+
+
+def _state_by_plan(spark: SparkSession, source: DataFrame) -> SourceState:
     plan = analysed(source)
     list_files_again(source)  # what has come since is to be seen, and nothing that is not
     text, canonical = plan_texts(spark, plan, plan.canonicalized())
-    if (own := functions_of_users(spark) & set(re.findall(r"\w+(?=\()", text.lower()))) or re.search(r"\)#\d+", text):
-        return SourceState(sources.UNKNOWN, unknown=f"its log is made with {', '.join(own) or 'functions in Python'}")
+    if unknown := _why_not(spark, text):
+        return SourceState(sources.UNKNOWN, unknown=unknown)
     if not bool(plan.deterministic()):  # numbers of rows and names of files are others once there are more files
         return SourceState(sources.UNKNOWN, unknown="its log has values that depend on how it is read")
-    if _OTHERS.search(text):
-        return SourceState(sources.UNKNOWN, unknown="its log is made of more than one relation")
-    digest = hashlib.sha256(f"{source.columns} {canonical}".encode()).hexdigest()[:16]
+    digest = _digest(source, canonical)
     if is_bare(source):
         state = sources.files_state(spark, source)
         return _with_reason(SourceState(state, digest, lambda files: sources.in_files(source, files)))
     for origin in origins(source, source.columns):
         if origin.by_row:
-            state = sources.files_state(spark, origin.files)
-            return _with_reason(SourceState(state, digest, partial(_from_files, origin)))
-    return SourceState(sources.UNKNOWN, unknown="rows of its log do not come one by one from rows of files")
+            return _state_of_origin(spark, origin, None, digest)
+    return SourceState(sources.UNKNOWN, unknown=_NOT_BY_ROW)
+
+
+def _why_not(spark: SparkSession, plan: str) -> str:
+    """Why the printed plan of an input proves nothing of single rows; empty where it may."""
+    if (own := functions_of_users(spark) & set(re.findall(r"\w+(?=\()", plan.lower()))) or re.search(r"\)#\d+", plan):
+        return f"its log is made with {', '.join(own) or 'functions in Python'}"
+    return "its log is made of more than one relation" if _OTHERS.search(plan) else ""
+
+
+def _digest(source: DataFrame, plan: str) -> str:
+    return hashlib.sha256(f"{source.columns} {plan}".encode()).hexdigest()[:16]
+
+
+def _state_of_origin(spark: SparkSession, origin: Origin, named: Source | None, digest: str) -> SourceState:
+    if not origin.by_row:
+        return SourceState(sources.UNKNOWN, unknown=_NOT_BY_ROW)
+    state = sources.files_state(spark, origin.files, named)
+    return _with_reason(SourceState(state, digest, partial(_from_files, origin)))
 
 
 def functions_of_users(spark: SparkSession) -> set[str]:

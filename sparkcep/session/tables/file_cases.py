@@ -42,6 +42,7 @@ def cases_of(spark: SparkSession, table: Location, sets: CaseSets, files: Collec
                 if len(asked) > MAX_NAMED_FILES:
                     return None
                 rows = _read(spark, table, name)
+                _ = rows.schema  # Connect analyses lazily; a missing directory belongs here
                 found.append(rows.where(F.col(FILE).isin(*asked)).drop(FILE) if own.by_file else rows)
     except AnalysisException:  # the directory is gone, as from a copy of what Delta knows of
         return None

@@ -27,7 +27,7 @@ from sparkcep.session.tables.narrowing import CaseNarrowing
 from sparkcep.session.tables.storage import CHANGE, OWN_COLUMNS, Version
 from sparkcep.session.templates import Templates
 from sparkcep.settings import Settings, getter
-from sparkcep.spark.plan import analysed, plan_texts, shows_plans
+from sparkcep.spark.plan import analysed_texts, same_for_all
 from sparkcep.sql.occurrences import read_statement
 from sparkcep.sql.rule_sets.binder import COLUMNS
 from sparkcep.sql.rule_sets.reader import read_rule
@@ -42,6 +42,8 @@ _CASE_TYPES = re.compile(
 _NOT_STORED = ("interval", "void", "time(")
 #: A key's column behind the query's own.
 _KEY = PREFIX + "case_of_row_"
+#: In a printed plan a variable whose text may look like what :func:`same_for_all` leaves out.
+_LIKE_NUMBERED = re.compile(r"variablereference\([^=]*='(?![^'#)_]*'\))")
 #: Lines of a plan that only give a relation a name.
 _NAMES = ("SubqueryAlias", "View (", "WithCTE", "CTERelation")
 
@@ -185,8 +187,8 @@ class _Run:
                 raise self.refused(
                     "CEP_PATTERN_TABLE_QUERY", f"The rule {rule.name} cannot be kept: {wrong[1]}.", wrong[2]
                 )
-        (plan,) = plan_texts(self.spark, analysed(frame)) if shows_plans(self.spark) else ("variablereference(",)
-        if "variablereference(" in plan or called & (functions_of_users(self.spark) | OF_SESSION):
+        plans = analysed_texts(frame)
+        if plans is None or "variablereference(" in plans[0] or called & (functions_of_users(self.spark) | OF_SESSION):
             return ""
         told = self.statement.text, call.keys, call.settings.log_event
         return hashlib.sha256(repr(told).encode()).hexdigest()[:16]
@@ -194,12 +196,11 @@ class _Run:
     def pattern_meaning(self, execution: StatementExecution, frame: DataFrame) -> str:
         """A digest of what a query makes of its input: of its plan without the input's lines. Variables, functions and
         properties of tables that it depends on have their values in it."""
-        if not shows_plans(self.spark):
-            return ""
         relation = execution.relations[0]
-        plans = map(analysed, (frame, relation.given, relation.source))
-        texts = plan_texts(self.spark, *plans)
-        lines, given, source = ([_line(line) for line in text.splitlines()] for text in texts)
+        plans = analysed_texts(frame, relation.given, relation.source)
+        if plans is None or _LIKE_NUMBERED.search(plans[0]):
+            return ""
+        lines, given, source = ([line.lstrip(" :+-") for line in same_for_all(p).splitlines()] for p in plans)
         own = set(given) | set(source)
         rest = [line for line in lines if line not in own and not line.startswith(_NAMES)]
         return hashlib.sha256("\n".join(rest).encode()).hexdigest()[:16]
@@ -210,8 +211,7 @@ class _Run:
             raise streaming_unsupported("a pattern table over it", hint="write the stream's matches to a Delta table")
         logs = [relation.given for relation in execution.relations]
         logs += [found.set.call.source for found in execution.rule_sets]
-        for log in logs if shows_plans(self.spark) else ():
-            (plan,) = plan_texts(self.spark, analysed(log))
+        for plan in analysed_texts(*logs) or ():
             if name := changing_function(plan):
                 raise self.refused(
                     "CEP_PATTERN_TABLE_QUERY",
@@ -325,8 +325,3 @@ def _is_stored(type_: DataType) -> bool:
         keys = type_.keyType
         return not isinstance(keys, (BinaryType, StructType, ArrayType)) and _is_stored(type_.valueType)
     return not type_.simpleString().startswith(_NOT_STORED)
-
-
-def _line(line: str) -> str:
-    """A line of a plan, without its place and what is numbered anew for each statement."""
-    return re.sub(r"_pyspark_[0-9a-f]+|(?<=__cep_relation_)\d+|#\d+L?", "", line.lstrip(" :+-"))

@@ -21,6 +21,7 @@ from sparkcep.session.tables.changes import Changed, changed_cases, distinct_key
 from sparkcep.session.tables.file_cases import FILE, cases_of
 from sparkcep.session.tables.found import BROADCAST_CASES, Matching
 from sparkcep.session.tables.storage import Version
+from sparkcep.sql.rewriter import InputSql
 from sparkcep.sql.rule_sets.rule import Rule
 
 #: So many cases are listed in a filter.
@@ -73,14 +74,16 @@ class CaseNarrowing:
         found.unchanged = same
         return [rule for rule in rules if rule.name in same]
 
-    def input(self, analyzer: SparkAnalyzer, given: InputPlan, source: DataFrame, pruning: Pruning) -> Pruning:
+    def input(
+        self, analyzer: SparkAnalyzer, given: InputPlan, source: DataFrame, input_sql: InputSql, pruning: Pruning
+    ) -> Pruning:
         """A pattern's input without the cases that are left out."""
         found, query = self.found, given.query
         if found.keys is None or self.of_new_rules:
             return pruning
         keys = [text for text, _ in given.keys][: len(found.keys)]  # a rule may part its own cases further
         if self.cause is None:
-            self.cause = self.changed(analyzer, query, keys, source)
+            self.cause = self.changed(analyzer, query, keys, source, input_sql)
             if self.cause.keys is not None:
                 found.cases = self.cause.keys.persist()
         if found.cases is None:
@@ -110,10 +113,12 @@ class CaseNarrowing:
         )
         return replace(pruning, frame=frame)
 
-    def changed(self, analyzer: SparkAnalyzer, query: PatternQuery, keys: Sequence[str], source: DataFrame) -> Changed:
+    def changed(
+        self, analyzer: SparkAnalyzer, query: PatternQuery, keys: Sequence[str], source: DataFrame, input_sql: InputSql
+    ) -> Changed:
         """The cases that are matched again, those included whose matches the log's new end decides."""
         found, base = self.found, self.base
-        now = source_state(source)
+        now = source_state(analyzer, source, input_sql)
         found.state, found.plan = now.state, now.plan
         cause = Changed(None, self.otherwise)
         if base is not None and not self.otherwise:
