@@ -137,8 +137,8 @@ LIMIT_STEPS = Setting(
 LIMIT_PAIRS = Setting(
     "limit.pairRows",
     "2000",
-    "Most rows of one partition where a condition has a function of two rows of the match, which Spark evaluates for "
-    "every pair of rows.",
+    "Functions of two rows of the match that only Spark has are evaluated for as many pairs of a partition's rows at "
+    "most as so many rows make with each other.",
 )
 LIMIT_MATCHES = Setting(
     "limit.matches",

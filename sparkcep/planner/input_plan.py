@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from sparkcep.exec.masks import BITS_PER_WORD
 from sparkcep.exec.shape import OperatorColumns
-from sparkcep.planner.conditions.pair_calls import PLACE, met, whole
+from sparkcep.planner.conditions.pair_calls import PLACE, met, windows_of_pairs
 from sparkcep.planner.conditions.row_conditions import RowCondition, all_of
 from sparkcep.planner.fields import Fields
 from sparkcep.planner.rules.join_prefilter import Prefilter
@@ -85,7 +85,7 @@ class InputPlan:
             return self.select(items, source) + f" WINDOW {PREFIX}w AS ({self.window([f'{PREFIX}range'])})"
         windows = f" WINDOW {PREFIX}w AS ({window})"
         if self.pairs:
-            windows += f", {whole(window)}"
+            windows += f", {windows_of_pairs(window)}"
         return self.select(items, source) + where + windows
 
     def lists_sql(self, words: Sequence[str]) -> str:

@@ -14,6 +14,8 @@ POSITION = PREFIX + "position"
 ERROR = PREFIX + "error"
 # The window over a whole partition in order, for columns that hold a value for each of its rows.
 WHOLE = PREFIX + "whole"
+# The window over a partition's rows up to a row.
+UP_TO = PREFIX + "up_to"
 # What RETURN and HAVING of a block may read where it aggregates over trends: aggregate n, group key n, the window.
 TREND_VALUE, GROUP_KEY, WINDOW_OF_GROUP = PREFIX + "t", PREFIX + "q", PREFIX + "window"
 # The output column of the window.

@@ -25,7 +25,7 @@ from sparkcep.planner.sampling import (
     random_rows,
     sample_sql,
 )
-from sparkcep.query import PREFIX, SOURCE, WHOLE, PatternQuery, unescape
+from sparkcep.query import PREFIX, SOURCE, UP_TO, WHOLE, PatternQuery, unescape
 from sparkcep.session.messages.expressions import syntax_error
 from sparkcep.session.messages.spark_errors import located, quietly
 from sparkcep.session.plan_cache import SAMPLES, keep
@@ -144,7 +144,7 @@ class SparkAnalyzer:
         select = f"{prefix}SELECT {', '.join(items)} FROM {{{SOURCE}}}"
         windows = [
             f"{name} AS (PARTITION BY 1{order})"
-            for name, order in ((WHOLE, ""), (f"{PREFIX}w", " ORDER BY 1"))
+            for name, order in ((WHOLE, ""), (UP_TO, " ORDER BY 1"), (f"{PREFIX}w", " ORDER BY 1"))
             if any(re.search(rf"OVER {name}\b", item) for item in items)
         ]
         if windows:

@@ -4,9 +4,11 @@ what the same expression gives that is written out."""
 from __future__ import annotations
 
 import itertools
+import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from random import Random
 
 import pandas as pd
 import pyarrow as pa
@@ -95,7 +97,7 @@ def called(text: str, kind: str) -> str:
     return re.sub(r"\b(gain|twice)\(", rf"\1_{kind}(", text)
 
 
-def written_out(text: str) -> str:
+def written_out(text: str, difference: str = "(({y}) - ({x}))") -> str:
     """The calls as expressions, the innermost first."""
     while calls := list(re.finditer(r"\b(gain|twice)\(", text)):
         start, depth, comma, at = calls[-1].start(), 1, 0, calls[-1].end()
@@ -105,7 +107,7 @@ def written_out(text: str) -> str:
             at += 1
         inner = text[calls[-1].end() : at - 1]
         x, y = (text[calls[-1].end() : comma], text[comma + 1 : at - 1]) if comma else (inner, "")
-        text = text[:start] + (f"(({y}) - ({x}))" if comma else f"(2 * ({x}))") + text[at:]
+        text = text[:start] + (difference.format(x=x, y=y) if comma else f"(2 * ({x}))") + text[at:]
     return text
 
 
@@ -125,6 +127,54 @@ def test_equal_to_what_is_written_out(query: str, kind: str, spark: SparkSession
     found = spark.sql(called(QUERIES[query], kind)).collect()
     assert wanted
     assert in_order(found) == in_order(wanted)
+
+
+def drawn_query(random: Random) -> str:
+    """Conditions on two rows of the match, of which types say more or less who they may be."""
+
+    def asked(of: str, other: str) -> str:
+        return f"gain({of}, {other}) {random.choice('<>')} {random.randrange(-3, 4)}"
+
+    if random.random() < 0.5:
+        names = "xyz"[: random.randrange(2, 4)]
+        marks = ["", "", "", "!", "?", "+"]
+        parts = [f"{random.choice('abc')}{m if m == '+' else ''} {n}{'[]' if m == '+' else m if m == '?' else ''}"
+                 for n in names for m in [random.choice(marks)]]  # fmt: skip
+        parts = [("!" if 0 < k < len(parts) - 1 and random.random() < 0.3 else "") + p for k, p in enumerate(parts)]
+        values = {n: f"{n}[{n}.LEN].v" if "[]" in p else f"{n}.v" for n, p in zip(names, parts, strict=True)}
+        conditions = " AND ".join(asked(values[a], values[b]) for a, b in itertools.pairwise(names))
+        if "!" in "".join(parts) and "+" in "".join(parts):
+            return drawn_query(random)
+        selection = random.choice(["SKIP TILL ANY MATCH", "SKIP TILL NEXT MATCH", "STRICT CONTIGUITY"])
+        return BLOCK + f"SEQ({', '.join(parts)}) WHERE {conditions} EVENT SELECTION {selection} RETURN k, x.i AS i"
+    define = []
+    for k, name in enumerate("ABC"):
+        tests = [f"s = '{random.choice('abc')}'"] if random.random() < 0.6 else []
+        tests += [asked(random.choice([f"{other}.v", f"LAST({other}.v)"]), "v") for other in "ABC"[:k]][-1:]
+        if tests:
+            define.append(f"{name} AS {random.choice([' AND ', ' OR ']).join(tests)}")
+    if not define:
+        return drawn_query(random)
+    pattern = random.choice(["A B C", "A B* C", "A B*? C", "A (B | C)+", "(A | B)+ C", "A? B C"])
+    skip = random.choice(["", "AFTER MATCH SKIP TO NEXT ROW "])
+    return CLAUSE.replace("B.i AS b", "LAST(C.i) AS c") + f"{skip}PATTERN ({pattern}) DEFINE {', '.join(define)})"
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("seed", range(8))
+def test_equal_for_any_patterns(seed: int, spark: SparkSession) -> None:
+    """Functions of the user's, and Spark's own in lambda functions."""
+    random, matches = Random(seed), 0
+    count = int(os.environ.get("SPARKCEP_TEST_PAIRS", "3"))
+    rows = [(random.randrange(2), i, random.choice([None, *range(9)]), random.choice("aabbc")) for i in range(30)]
+    spark.createDataFrame(rows, "k int, i int, v int, s string").createOrReplaceTempView("uf_drawn")
+    for _ in range(count):
+        text = drawn_query(random).replace("uf", "uf_drawn")
+        wanted = in_order(spark.sql(written_out(text)).collect())
+        matches += len(wanted)
+        for own in (called(text, "sql"), called(text, "python"), written_out(text, "try_subtract({y}, {x})")):
+            assert in_order(spark.sql(own).collect()) == wanted, own
+    assert matches or count < 3
 
 
 @pytest.mark.parametrize("query", ["two rows", "block", "rows", "measures"])
@@ -158,7 +208,7 @@ def test_sparks_own_functions_stay_in_lambda_functions(spark: SparkSession) -> N
 def test_too_many_rows(spark: SparkSession) -> None:
     with (
         configured(spark, {"spark.sparkcep.limit.pairRows": "3"}),
-        pytest.raises(Exception, match=re.escape("[CEP_PAIR_LIMIT] A partition has more than 3 rows")),
+        pytest.raises(Exception, match=re.escape("[CEP_PAIR_LIMIT] A partition has more than 3 x 3 pairs of rows")),
     ):
         spark.sql(called(QUERIES["two rows"], "sql")).collect()
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 
 from sparkcep.expr.functions import FUNCTIONS, WRITTEN
 from sparkcep.expr.functions.lambdas import LAMBDA, WITH_LAMBDAS
-from sparkcep.expr.nodes import ROW_COLUMN, Call, Expression, NavigationSlot, RowValue
+from sparkcep.expr.nodes import Call, Expression, NavigationSlot, RowValue
 from sparkcep.expr.types import NotCompilable
 from sparkcep.pattern import directly_before, repeats
 from sparkcep.planner.conditions.call_tokens import (
@@ -27,7 +27,14 @@ from sparkcep.planner.conditions.call_tokens import (
 )
 from sparkcep.planner.conditions.char_padding import declared_length
 from sparkcep.planner.conditions.collector import Collector
-from sparkcep.planner.conditions.pair_calls import OTHER, PairCall, listed, within_limit
+from sparkcep.planner.conditions.pair_calls import (
+    OTHER,
+    PLACE_OF_OTHER,
+    PairCall,
+    listed,
+    place_of_other,
+    within_limit,
+)
 from sparkcep.planner.conditions.row_conditions import may_fail
 from sparkcep.query import PREFIX, Navigation, Selection, escape, quote, unescape
 from sparkcep.sql.lambdas import Parameter, find_lambdas, hidden, parameters, renamed
@@ -342,7 +349,8 @@ class Hoisting:
     def pair(
         self, text: str, tokens: Sequence[Token], found: Sequence[tuple[Token, Navigation]], bare: bool
     ) -> Expression | None:
-        """A call over two rows of the match: Spark evaluates it for every pair of rows of the partition.
+        """A call over two rows of the match: Spark evaluates it for all pairs of rows of the partition that may be
+        these two.
 
         One row's column holds an array, with a value for each row that may be the other.
         """
@@ -365,15 +373,8 @@ class Hoisting:
         for at, before in ((own, other), (other, own)):
             if before is not None and self.is_neighbour(at, before):
                 return self.row_value(self.over_neighbours(text, tokens, found, at, before), at)
-        values = self.pair_values(text, tokens, found, own, other)
-        where = NavigationSlot(
-            self.owner.register(other.variables, other.each),
-            other.from_first,
-            other.logical,
-            other.physical,
-            ROW_COLUMN,
-        )
-        value: Expression = Call("element", (self.row_value(values, own), self.owner.slot(where)))
+        values, place = self.pair_values(text, tokens, found, own, other)
+        value: Expression = Call("element", (self.row_value(values, own), self.row_value(place, other)))
         gone = [slot for slot in rows.values() if not (may_be_users(tokens) and self.owner.is_there(slot))]
         if not gone:
             return value
@@ -426,36 +427,37 @@ class Hoisting:
     def pair_values(
         self, text: str, tokens: Sequence[Token], found: Sequence[tuple[Token, Navigation]], own: Navigation | None,
         other: Navigation,
-    ) -> str:  # fmt: skip
+    ) -> tuple[str, str]:  # fmt: skip
         """SQL of an array with a call's value for each row of the partition that may be the ``other``, with ``own``
-        (None: the tested row) at hand."""
+        (None: the tested row) at hand; and of the place of a row in it."""
         arguments = list(dict.fromkeys(_argument(s) for _, s in found if _place(s) == _place(other)))
         names = {argument: f"{OTHER}.a{k}" for k, argument in enumerate(arguments)}
-        is_users = may_be_users(tokens)
-        fails = is_users or may_fail(text[tokens[0].start : tokens[-1].end])
-        test = self.owner.test(other.variables or ()) if fails and not other.physical else ""
+        mine = self.owner.tested if own is None else own.variables or ()
+        own_test = "" if own is not None and own.physical else self.owner.test(mine)
+        other_test = "" if other.physical else self.owner.test(other.variables or ())
 
         def value_of(slot: Navigation) -> str:
             return names[_argument(slot)] if _place(slot) == _place(other) else _argument(slot)
 
         call = _filled(text, tokens, found, value_of)
-        members = [f"{argument} AS a{k}" for k, argument in enumerate(arguments)]
-        value = f"CASE WHEN {OTHER}.able THEN {call} END" if test else call
-        rows = listed([*members, *([f"({unescape(test)}) AS able"] if test else [])])
-        every = within_limit(f"transform({rows}, {OTHER} -> {value})", self.owner.limit_pairs)
-        if not is_users or self.owner.is_accepted(every):
-            return every
-        mine = self.owner.tested if own is None else own.variables or ()
-        return self.owner.fields.pair(
+        able = unescape(other_test)
+        rows = listed([f"{argument} AS a{k}" for k, argument in enumerate(arguments)], able)
+        every = within_limit(
+            f"transform({rows}, {OTHER} -> {call})", self.owner.limit_pairs, unescape(own_test), able
+        )  # fmt: skip
+        if not may_be_users(tokens) or self.owner.is_accepted(every):
+            return every, place_of_other(able)
+        column = self.owner.fields.pair(
             PairCall(
                 call=escape(call),
                 one_row=escape(_filled(text, tokens, found, _argument)),
                 arguments=tuple(map(escape, arguments)),
-                own="" if own is not None and own.physical else self.owner.test(mine),
-                other=test,
+                own=own_test,
+                other=other_test,
                 limit=self.owner.limit_pairs,
             )
         )
+        return column, PLACE_OF_OTHER
 
 
 def _place(slot: Navigation) -> tuple[object, ...]:
