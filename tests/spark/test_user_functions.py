@@ -136,17 +136,15 @@ def drawn_query(random: Random) -> str:
         return f"gain({of}, {other}) {random.choice('<>')} {random.randrange(-3, 4)}"
 
     if random.random() < 0.5:
-        names = "xyz"[: random.randrange(2, 4)]
-        marks = ["", "", "", "!", "?", "+"]
-        parts = [f"{random.choice('abc')}{m if m == '+' else ''} {n}{'[]' if m == '+' else m if m == '?' else ''}"
-                 for n in names for m in [random.choice(marks)]]  # fmt: skip
-        parts = [("!" if 0 < k < len(parts) - 1 and random.random() < 0.3 else "") + p for k, p in enumerate(parts)]
-        values = {n: f"{n}[{n}.LEN].v" if "[]" in p else f"{n}.v" for n, p in zip(names, parts, strict=True)}
-        conditions = " AND ".join(asked(values[a], values[b]) for a, b in itertools.pairwise(names))
-        if "!" in "".join(parts) and "+" in "".join(parts):
-            return drawn_query(random)
+        first, last = ("{0} x", "x.v"), random.choice([("{0} z", "z.v"), ("{0}+ z[]", "z[z.LEN].v")])
+        between = [("{0} y", "y.v"), ("{0} y?", "y.v"), ("!{0} y", "y.v"), ("{0}+ y[]", "y[y.LEN].v")]
+        parts = [first, *random.sample(between, random.randrange(2)), last]
+        if parts[1][0][0] == "!" and last[0][3] == "+":
+            return drawn_query(random)  # refused
+        sequence = ", ".join(text.format(random.choice("abc")) for text, _ in parts)
+        conditions = " AND ".join(asked(a, b) for (_, a), (_, b) in itertools.pairwise(parts))
         selection = random.choice(["SKIP TILL ANY MATCH", "SKIP TILL NEXT MATCH", "STRICT CONTIGUITY"])
-        return BLOCK + f"SEQ({', '.join(parts)}) WHERE {conditions} EVENT SELECTION {selection} RETURN k, x.i AS i"
+        return BLOCK + f"SEQ({sequence}) WHERE {conditions} EVENT SELECTION {selection} RETURN k, x.i AS i"
     define = []
     for k, name in enumerate("ABC"):
         tests = [f"s = '{random.choice('abc')}'"] if random.random() < 0.6 else []
