@@ -88,9 +88,10 @@ def pairs(quick: bool = False, **_: object) -> Iterator[Benchmark]:
             title="Functions of two rows",
             about=ABOUT.format(queries=queries),
             entries=tuple(
-                Entry(f"{rows:,} rows", name, partial(sparks.answer, spark, sql(rows)))
+                Entry(f"{rows:,} rows{what}", name, partial(sparks.answer, spark, sql(rows)))
                 for rows in sizes
-                for name, sql in (asked if rows < 10_000 else ASKED).items()
+                for what, queries_of in (("", ASKED), (", two types", ASKED_BY_TYPE if rows < 10_000 else {}))
+                for name, sql in queries_of.items()
             ),
             ratios=(
                 Ratio("A B / PREV", ("A B",), ("PREV",)),
