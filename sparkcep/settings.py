@@ -137,8 +137,8 @@ LIMIT_STEPS = Setting(
 LIMIT_PAIRS = Setting(
     "limit.pairRows",
     "2000",
-    "Functions of two rows of the match that only Spark has are evaluated for as many pairs of a partition's rows at "
-    "most as so many rows make with each other.",
+    "A function of two rows of the match that only Spark has is evaluated for at most N x N pairs of rows of a "
+    "partition, N being this number.",
 )
 LIMIT_MATCHES = Setting(
     "limit.matches",

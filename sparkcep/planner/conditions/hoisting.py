@@ -35,7 +35,7 @@ from sparkcep.planner.conditions.pair_calls import (
     place_of_other,
     within_limit,
 )
-from sparkcep.planner.conditions.row_conditions import may_fail
+from sparkcep.planner.conditions.row_conditions import is_drawn, may_fail
 from sparkcep.query import PREFIX, Navigation, Selection, escape, quote, unescape
 from sparkcep.sql.lambdas import Parameter, find_lambdas, hidden, parameters, renamed
 from sparkcep.sql.lexicon import Token, pair_parentheses, tokenize
@@ -398,7 +398,7 @@ class Hoisting:
             return False
         if any(s.from_first or s.logical or s.physical or s.each or len(s.variables or ()) != 1 for s in rows):
             return False
-        variables = self.owner.tested if at is None else at.variables or ()
+        variables = self.variables_of(at)
         if at is not None:
             # Of several B the last one need not be that behind the last A.
             is_tested = variables == self.owner.tested
@@ -417,12 +417,22 @@ class Hoisting:
             return f"lag{_argument(slot)} OVER {PREFIX}w" if _place(slot) == _place(before) else _argument(slot)
 
         call = _filled(text, tokens, found, argument)
-        tests = [self.owner.test(self.owner.tested if at is None else at.variables or ())]
+        tests = [self.owner.test(self.variables_of(at))]
         if test := self.owner.test(before.variables or ()):
             tests.append(f"lag({test}) OVER {PREFIX}w")
         tests = [unescape(test) for test in tests if test]
         fails = may_be_users(tokens) or may_fail(text[tokens[0].start : tokens[-1].end])
         return f"CASE WHEN {' AND '.join(f'({t})' for t in tests)} THEN {call} END" if fails and tests else call
+
+    def test_of(self, at: Navigation | None) -> str:
+        """What a row must satisfy by itself to be that of a navigation (None: the tested row), wherever it is asked;
+        empty where that is nothing."""
+        test = "" if at is not None and at.physical else self.owner.test(self.variables_of(at))
+        return "" if test and is_drawn(test) else test
+
+    def variables_of(self, at: Navigation | None) -> tuple[str, ...]:
+        """Whose rows a navigation points at (None: the tested row)."""
+        return self.owner.tested if at is None else at.variables or ()
 
     def pair_values(
         self, text: str, tokens: Sequence[Token], found: Sequence[tuple[Token, Navigation]], own: Navigation | None,
@@ -432,9 +442,7 @@ class Hoisting:
         (None: the tested row) at hand; and of the place of a row in it."""
         arguments = list(dict.fromkeys(_argument(s) for _, s in found if _place(s) == _place(other)))
         names = {argument: f"{OTHER}.a{k}" for k, argument in enumerate(arguments)}
-        mine = self.owner.tested if own is None else own.variables or ()
-        own_test = "" if own is not None and own.physical else self.owner.test(mine)
-        other_test = "" if other.physical else self.owner.test(other.variables or ())
+        own_test, other_test = self.test_of(own), self.test_of(other)
 
         def value_of(slot: Navigation) -> str:
             return names[_argument(slot)] if _place(slot) == _place(other) else _argument(slot)

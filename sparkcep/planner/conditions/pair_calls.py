@@ -28,7 +28,7 @@ class PairCall:
 
     ``call`` reads the columns of one row, and ``arguments`` of the other as fields a0, a1, ... of ``OTHER``.
     ``one_row``: the same over one row twice. ``own``, ``other``: what the rows must satisfy by themselves; empty:
-    nothing. ``limit``: rows of a partition.
+    nothing. ``limit``: as many pairs at most as so many rows make with each other.
     """
 
     call: str
@@ -40,38 +40,39 @@ class PairCall:
 
 
 def pair_column(number: int) -> str:
-    """The column with an array of a call's values, one for each row of the partition."""
+    """The column with an array of a call's values, one for each row that may be the other one."""
     return f"{_PAIR}{number}"
 
 
 def over_one_row(text: str, calls: Sequence[PairCall]) -> str:
     """A row expression with values of the same types, which needs no pairs."""
-    return _NAMED.sub(lambda m: f"array({calls[int(m[1])].one_row})", text).replace(PLACE_OF_OTHER, "0L")
+    text = _NAMED.sub(lambda m: f"array({calls[int(m[1])].one_row})", text)
+    return re.sub(rf"\b{PLACE_OF_OTHER}\b", "0L", text)
 
 
 def listed(members: Sequence[str], other: str) -> str:
     """SQL of an array of structs, one for each row of the partition that may be the other one.
 
     Args:
-        other: what such a row satisfies; empty: any may be it. So it is in the functions below.
+        other: what such a row satisfies; empty: any row may be it.
     """
     struct = f"struct({', '.join(members)})"
     return f"collect_list({f'CASE WHEN {other} THEN {struct} END' if other else struct}) OVER {WHOLE}"
 
 
 def place_of_other(other: str) -> str:
-    """SQL of a row's place in such an array, from 0; NULL of those that are not in it."""
+    """SQL of a row's place in such an array, from 0; NULL of those that are not in it. ``other``: as there."""
     if not other:
         return f"CAST(row_number() OVER {PREFIX}w - 1 AS BIGINT)"
     return f"CASE WHEN {other} THEN count_if({other}) OVER {UP_TO} - 1 END"
 
 
 def within_limit(text: str, limit: int, own: str, other: str) -> str:
-    """SQL that is an error where a partition has more pairs than of so many rows with each other. ``own``: what the
-    one row satisfies."""
+    """SQL that is an error where a partition has more pairs than ``limit`` rows make with each other. ``own``,
+    ``other``: what the one row satisfies, and the other one; empty: nothing."""
     message = f"[CEP_PAIR_LIMIT] A partition has more than {limit} x {limit} pairs of rows that a condition asks about "
-    message += f"({LIMIT_PAIRS.key}).\\nHint: partition by more columns, filter the input, say of each of the two "
-    message += "which type it is, compare rows side by side (A B, or PREV), or raise the limit"
+    message += f"({LIMIT_PAIRS.key}).\\nHint: partition by more columns, filter the input, test the "
+    message += "types of both, compare rows side by side (A B, or PREV), or raise the limit"
     counts = " * ".join(f"{f'count_if({test})' if test else 'count(1)'} OVER {WHOLE}" for test in (own, other))
     return f"CASE WHEN {counts} <= {min(limit * limit, 2**63 - 1)}L THEN {text} ELSE raise_error('{message}') END"
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from sqlglot import exp
 
@@ -131,6 +132,12 @@ def guarded(texts: Sequence[str]) -> str:
     return out
 
 
+#: Functions that give another value each time that they are evaluated, over the same row.
+_DRAWN = frozenset(
+    "RAND RANDN RANDOM RANDSTR UNIFORM UUID SHUFFLE MONOTONICALLY_INCREASING_ID SPARK_PARTITION_ID".split()
+)
+
+
 def may_fail(text: str) -> bool:
     """Whether Spark may raise an error where it evaluates an expression over some row.
 
@@ -138,6 +145,16 @@ def may_fail(text: str) -> bool:
     (True, True, False)
     """
     return any(token.upper in _MAY_FAIL for token in tokenize(text))
+
+
+def is_drawn(text: str) -> bool:
+    """Whether an expression may have another value each time that it is evaluated.
+
+    >>> is_drawn("rand() < 0.5"), is_drawn("random > 1")
+    (True, False)
+    """
+    tokens = tokenize(text)
+    return any(t.upper in _DRAWN and behind.upper == "(" for t, behind in pairwise(tokens))
 
 
 def lambda_text(condition: RowCondition, fields: Fields, rows: str, row: str, index: str) -> str | None:
