@@ -159,7 +159,7 @@ def _origin(
     plain = {column: below for column, below in end.by_name(own) if fields[column] == types[below]}
     tests = _by_column(statement, [_test(leaf, leaf, at, told) for at, told in end.asks])
     query = _text(steps, sorted(wanted))
-    over = partial(_over, statement, source, leaf, frozenset(wanted), steps[0], query)
+    over = partial(_over, statement, source, leaf, {at: _name(steps[0], at) for at in wanted}, query)
     tested = frozenset(own[at] for at in end.tested)
     return Origin(leaf.files, plain, end.repeats, end.made_from(own), tested, by_row, tests, over, query)
 
@@ -279,12 +279,12 @@ def _values(statement: Statement, wanted: Sequence[tuple[str, str]]) -> dict[tup
 
 
 def _over(
-    statement: Statement, source: DataFrame, leaf: Leaf, needed: Collection[int], top: Step, text: str, rows: DataFrame
+    statement: Statement, source: DataFrame, leaf: Leaf, names: Mapping[int, str], text: str, rows: DataFrame
 ) -> DataFrame:
     """The input with other rows in the place of its table's; see :class:`Origin`.
 
     Args:
-        needed: columns of the input that ``text`` makes, which is the query of ``top``; the others are NULL.
+        names: of the columns that ``text`` makes, by their places in the input; the others are NULL.
     """
     types = {field.name: field.dataType for field in leaf.files.schema.fields}
     for field in rows.schema.fields:
@@ -294,7 +294,7 @@ def _over(
     own = {field.name: field.dataType for field in made.schema.fields}  # Connect analyses lazily; errors belong here
     items = []
     for at, field in enumerate(source.schema.fields):
-        name = _name(top, at) if at in needed else None
+        name = names.get(at)
         if name is not None and own[name] != field.dataType:
             raise TypeError(f"{field.name} would be {own[name].simpleString()}")
         value = F.lit(None).cast(field.dataType) if name is None else F.col(in_backticks(name))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -17,6 +17,14 @@ from sparkcep.spark.session_settings import changed
 #: Properties of a table that name the columns of its log.
 LOG_PROPERTIES = tuple(f"sparkcep.{role}" for role in ("case", "time", "tiebreak", "event"))
 
+#: What is numbered anew for each statement in a printed plan.
+_NUMBERED = re.compile(
+    r"_pyspark_(connect_temp_view_)?[0-9a-f]+|(?<=__cep_relation_)\d+|#\d+L?|(?<=- CTERelation(?:Def|Ref) )\d+"
+)
+#: A variable whose value is neither a plain text nor a number.
+_LIKE_NUMBERED = re.compile(r"variablereference\([^=]*=(?!('[^'#)_]*'|-?[\w.]+)\))")
+#: How long a plan may be that Spark prints, and Spark's own setting.
+_LENGTH, _LONGEST = "spark.sql.maxPlanStringLength", "2147483632"
 #: Where Spark says that a column is a CHAR or VARCHAR; it fills values of the former up with blanks to compare them.
 CHAR_METADATA = "__CHAR_VARCHAR_TYPE_STRING"
 
@@ -74,9 +82,19 @@ def over_plan(spark: SparkSession, plan: Any) -> DataFrame:
     return DataFrame(dataset.ofRows(spark._jsparkSession, plan), spark)  # type: ignore[union-attr]
 
 
-def all_columns_shown(spark: SparkSession) -> AbstractContextManager[None]:
-    """Within it Spark prints plans with all columns instead of the first 25."""
-    return changed(spark, "spark.sql.debug.maxToStringFields", "1000000")
+@contextmanager
+def all_columns_shown(spark: SparkSession) -> Iterator[None]:
+    """Within it Spark prints plans with all columns instead of the first 25, however long they are.
+
+    Raises:
+        PySparkException: the session is locked down and refuses that; nothing within has run.
+    """
+    with changed(spark, "spark.sql.debug.maxToStringFields", "1000000"):
+        if str(spark.conf.get(_LENGTH, _LONGEST)) == _LONGEST:
+            yield
+            return
+        with changed(spark, _LENGTH, _LONGEST):
+            yield
 
 
 def plan_texts(spark: SparkSession, *plans: Any) -> list[str]:
@@ -98,16 +116,13 @@ def analysed_texts(*frames: DataFrame) -> list[str] | None:
 def _analysed_part(explained: str) -> str:
     """Of what EXPLAIN EXTENDED says the analysed plan, without the line of its columns."""
     behind = explained.split("== Analyzed Logical Plan ==\n", 1)[1]
-    return behind.split("\n", 1)[1].split("\n\n== Optimized Logical Plan ==", 1)[0]
+    return behind.split("\n", 1)[1].rpartition("\n\n== Optimized Logical Plan ==")[0]
 
 
-def same_for_all(plan: str) -> str:
-    """A printed plan without what Spark, and this package, number anew for each statement."""
-    return re.sub(
-        r"_pyspark_(connect_temp_view_)?[0-9a-f]+|(?<=__cep_relation_)\d+|#\d+L?|(?<=CTERelation(Def|Ref) )\d+",
-        "",
-        plan,
-    )
+def same_for_all(plan: str) -> str | None:
+    """A printed plan without what Spark, and this package, number anew for each statement; None where the value of a
+    variable may look like such a number. So may other constants, which texts tell apart."""
+    return None if _LIKE_NUMBERED.search(plan) else _NUMBERED.sub("", plan)
 
 
 def list_files_again(frame: DataFrame) -> None:

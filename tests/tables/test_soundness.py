@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from sparkcep import SparkCepError
 from sparkcep.session.tables.names import locate
 
-from ..conftest import IS_CONNECT
+from ..conftest import IS_CONNECT, configured
 from .world import WHOLE
 
 pytestmark = pytest.mark.full
@@ -106,6 +106,23 @@ def test_functions_of_the_log(log: SparkSession, refreshed: Check) -> None:
     log.udf.register("so_python", lambda s: s * 2, "string")
     log.sql("SELECT u, ts, so_python(e) AS e FROM so_log").createOrReplaceTempView("so_piped")
     assert refreshed("piped").rows == 0
+
+
+@pytest.mark.parametrize("kind", ["filled in", "array"])
+def test_values_like_numbers_of_columns(log: SparkSession, refreshed: Check, kind: str) -> None:
+    """As plans have them behind `#`."""
+    log.sql("DECLARE OR REPLACE VARIABLE so_cases ARRAY<STRING> DEFAULT array('x#1')")
+    log.conf.set("so.case", "x#1")
+    condition = {
+        "filled in": "concat('x#', x.u) = '${so.case}'",
+        "array": "array_contains(so_cases, concat('x#', x.u))",
+    }
+    log.sql(f"CREATE PATTERN TABLE like_numbers AS {QUERY} WHERE {condition[kind]}")
+    log.sql("SET VAR so_cases = array('x#2')")
+    log.conf.set("so.case", "x#2")
+    done = refreshed("like_numbers")
+    assert (done.reason, done.inserted, done.withdrawn) == (OTHER, 1, 1)
+    log.conf.unset("so.case")
 
 
 def test_columns_of_the_log_by_its_properties(log: SparkSession, refreshed: Check) -> None:
@@ -274,4 +291,9 @@ def test_a_column_far_behind_that_changes(log: SparkSession) -> None:
     many = ", ".join(f"{n} AS c{n}" for n in range(30))
     log.sql(f"CREATE OR REPLACE TEMP VIEW so_wide AS SELECT *, {many}, current_timestamp() AS at FROM so_log")
     with pytest.raises(SparkCepError, match="The log is made with current_timestamp"):
+        log.sql(f"CREATE PATTERN TABLE wide AS {QUERY.replace('so_log', 'so_wide')}")
+    with (
+        configured(log, {"spark.sql.maxPlanStringLength": "100"}),
+        pytest.raises(SparkCepError, match="The log is made"),
+    ):
         log.sql(f"CREATE PATTERN TABLE wide AS {QUERY.replace('so_log', 'so_wide')}")

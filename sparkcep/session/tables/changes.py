@@ -62,18 +62,31 @@ def source_state(analyzer: SparkAnalyzer, source: DataFrame, input_sql: InputSql
     if shows_plans(spark):
         return _state_by_plan(spark, inlined(source))
     texts = analysed_texts(source)
-    if texts is None:
+    plan = None if texts is None else same_for_all(texts[0])
+    if texts is None or plan is None:
         return SourceState(sources.UNKNOWN, unknown="this session does not show what its log is made of")
-    if unknown := _why_not(spark, texts[0]):
+    return _state_by_text(analyzer, source, input_sql.text, texts[0], _digest(source, plan))
+
+
+def _state_by_text(
+    analyzer: SparkAnalyzer, source: DataFrame, text: str, plan: str, digest: str
+) -> SourceState:  # fmt: skip
+    """The state of an input whose plan is only printed.
+
+    Args:
+        text: the query that it is. digest: of the plan, as far as it tells constants from numbers of columns.
+    """
+    spark = analyzer.spark
+    if unknown := _why_not(spark, plan):
         return SourceState(sources.UNKNOWN, unknown=unknown)
     try:
-        origin, leaf = text_origin(analyzer.as_statement, source, input_sql.text, source.columns)
+        origin, leaf = text_origin(analyzer.as_statement, source, text, source.columns)
     except NotTold as error:
         return SourceState(sources.UNKNOWN, unknown=f"what its log is made of is not told: {error}")
     if leaf.source.kind == "table":  # what has come since is to be seen, which another DataFrame shows alone
         spark.catalog.refreshTable(leaf.source.table_name)
         origin = replace(origin, files=sources.load(spark, leaf.source))
-    return _state_of_origin(spark, origin, leaf.source, _digest(source, same_for_all(texts[0]) + origin.text))
+    return _state_of_origin(spark, origin, leaf.source, _digest(source, digest + origin.text))
 
 
 def _state_by_plan(spark: SparkSession, source: DataFrame) -> SourceState:
@@ -96,9 +109,11 @@ def _state_by_plan(spark: SparkSession, source: DataFrame) -> SourceState:
 
 def _why_not(spark: SparkSession, plan: str) -> str:
     """Why the printed plan of an input proves nothing of single rows; empty where it may."""
+    if _OTHERS.search(plan):
+        return "its log is made of more than one relation"
     if (own := functions_of_users(spark) & set(re.findall(r"\w+(?=\()", plan.lower()))) or re.search(r"\)#\d+", plan):
         return f"its log is made with {', '.join(own) or 'functions in Python'}"
-    return "its log is made of more than one relation" if _OTHERS.search(plan) else ""
+    return ""
 
 
 def _digest(source: DataFrame, plan: str) -> str:

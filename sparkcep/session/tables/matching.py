@@ -42,8 +42,6 @@ _CASE_TYPES = re.compile(
 _NOT_STORED = ("interval", "void", "time(")
 #: A key's column behind the query's own.
 _KEY = PREFIX + "case_of_row_"
-#: In a printed plan a variable whose text may look like what :func:`same_for_all` leaves out.
-_LIKE_NUMBERED = re.compile(r"variablereference\([^=]*='(?![^'#)_]*'\))")
 #: Lines of a plan that only give a relation a name.
 _NAMES = ("SubqueryAlias", "View (", "WithCTE", "CTERelation")
 
@@ -197,13 +195,16 @@ class _Run:
         """A digest of what a query makes of its input: of its plan without the input's lines. Variables, functions and
         properties of tables that it depends on have their values in it."""
         relation = execution.relations[0]
-        plans = analysed_texts(frame, relation.given, relation.source)
-        if plans is None or _LIKE_NUMBERED.search(plans[0]):
+        texts = analysed_texts(frame, relation.given, relation.source)
+        plans = [plan for text in texts or () if (plan := same_for_all(text)) is not None]
+        if len(plans) < 3:
             return ""
-        lines, given, source = ([line.lstrip(" :+-") for line in same_for_all(p).splitlines()] for p in plans)
+        lines, given, source = ([line.lstrip(" :+-") for line in plan.splitlines()] for plan in plans)
         own = set(given) | set(source)
         rest = [line for line in lines if line not in own and not line.startswith(_NAMES)]
-        return hashlib.sha256("\n".join(rest).encode()).hexdigest()[:16]
+        asked = relation.plan.query  # its columns may be those that properties of the log name
+        told = self.statement.text, asked.partition_by, asked.order_by, asked.event_type, rest
+        return hashlib.sha256(repr(told).encode()).hexdigest()[:16]
 
     def check(self, execution: StatementExecution, frame: DataFrame) -> None:
         """Refuse what has other rows each time it is read."""
