@@ -23,8 +23,6 @@ _NUMBERED = re.compile(
 )
 #: A variable whose value is neither a plain text nor a number.
 _LIKE_NUMBERED = re.compile(r"variablereference\([^=]*=(?!('[^'#)_]*'|-?[\w.]+)\))")
-#: How long a plan may be that Spark prints, and Spark's own setting.
-_LENGTH, _LONGEST = "spark.sql.maxPlanStringLength", "2147483632"
 #: Where Spark says that a column is a CHAR or VARCHAR; it fills values of the former up with blanks to compare them.
 CHAR_METADATA = "__CHAR_VARCHAR_TYPE_STRING"
 
@@ -89,12 +87,9 @@ def all_columns_shown(spark: SparkSession) -> Iterator[None]:
     Raises:
         PySparkException: the session is locked down and refuses that; nothing within has run.
     """
-    with changed(spark, "spark.sql.debug.maxToStringFields", "1000000"):
-        if str(spark.conf.get(_LENGTH, _LONGEST)) == _LONGEST:
-            yield
-            return
-        with changed(spark, _LENGTH, _LONGEST):
-            yield
+    fields, length = "spark.sql.debug.maxToStringFields", "spark.sql.maxPlanStringLength"
+    with changed(spark, fields, "1000000"), changed(spark, length, "2147483632"):
+        yield
 
 
 def plan_texts(spark: SparkSession, *plans: Any) -> list[str]:

@@ -450,9 +450,8 @@ class Hoisting:
         call = _filled(text, tokens, found, value_of)
         able = unescape(other_test)
         rows = listed([f"{argument} AS a{k}" for k, argument in enumerate(arguments)], able)
-        every = within_limit(
-            f"transform({rows}, {OTHER} -> {call})", self.owner.limit_pairs, unescape(own_test), able
-        )  # fmt: skip
+        values = f"transform({rows}, {OTHER} -> {call})"
+        every = within_limit(values, self.owner.limit_pairs, unescape(own_test), able)
         if not may_be_users(tokens) or self.owner.is_accepted(every):
             return every, place_of_other(able)
         column = self.owner.fields.pair(

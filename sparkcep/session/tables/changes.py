@@ -68,9 +68,7 @@ def source_state(analyzer: SparkAnalyzer, source: DataFrame, input_sql: InputSql
     return _state_by_text(analyzer, source, input_sql.text, texts[0], _digest(source, plan))
 
 
-def _state_by_text(
-    analyzer: SparkAnalyzer, source: DataFrame, text: str, plan: str, digest: str
-) -> SourceState:  # fmt: skip
+def _state_by_text(analyzer: SparkAnalyzer, source: DataFrame, text: str, plan: str, digest: str) -> SourceState:
     """The state of an input whose plan is only printed.
 
     Args:
