@@ -17,7 +17,6 @@ from sparkcep.session.tables.names import locate
 from ..conftest import IS_CONNECT
 from .world import World
 
-#: Connect shows no plans, so that a view is matched as a whole there, and has no locks before a commit.
 NEW = "CREATE PATTERN TABLE x AS"
 QUERY = "FROM ts_log PARTITION BY u ORDER BY ts, i EVENT TYPE e PATTERN SEQ(A x, B y) MATCHES NON OVERLAPPING"
 

@@ -61,20 +61,16 @@ def source_state(analyzer: SparkAnalyzer, source: DataFrame, input_sql: InputSql
     spark = source.sparkSession
     if shows_plans(spark):
         return _state_by_plan(spark, inlined(source))
-    texts = analysed_texts(source)
-    plan = None if texts is None else same_for_all(texts[0])
-    if texts is None or plan is None:
-        return SourceState(sources.UNKNOWN, unknown="this session does not show what its log is made of")
-    return _state_by_text(analyzer, source, input_sql.text, texts[0], _digest(source, plan))
+    return _state_by_text(analyzer, source, input_sql.text)
 
 
-def _state_by_text(analyzer: SparkAnalyzer, source: DataFrame, text: str, plan: str, digest: str) -> SourceState:
-    """The state of an input whose plan is only printed.
-
-    Args:
-        text: the query that it is. digest: of the plan, as far as it tells constants from numbers of columns.
-    """
+def _state_by_text(analyzer: SparkAnalyzer, source: DataFrame, text: str) -> SourceState:
+    """The state of an input whose plan is printed at most. ``text``: the query that it is."""
     spark = analyzer.spark
+    (plan,) = analysed_texts(source) or ("",)
+    same = same_for_all(plan)
+    if not same:
+        return SourceState(sources.UNKNOWN, unknown="this session does not show what its log is made of")
     if unknown := _why_not(spark, plan):
         return SourceState(sources.UNKNOWN, unknown=unknown)
     try:
@@ -84,7 +80,7 @@ def _state_by_text(analyzer: SparkAnalyzer, source: DataFrame, text: str, plan: 
     if leaf.source.kind == "table":  # what has come since is to be seen, which another DataFrame shows alone
         spark.catalog.refreshTable(leaf.source.table_name)
         origin = replace(origin, files=sources.load(spark, leaf.source))
-    return _state_of_origin(spark, origin, leaf.source, _digest(source, digest + origin.text))
+    return _state_of_origin(spark, origin, leaf.source, _digest(source, same + origin.text))
 
 
 def _state_by_plan(spark: SparkSession, source: DataFrame) -> SourceState:
