@@ -104,14 +104,18 @@ def analysed_texts(*frames: DataFrame) -> list[str] | None:
     if shows_plans(spark):
         return plan_texts(spark, *map(analysed, frames))
     with suppress(Exception), all_columns_shown(spark):
-        return [_analysed_part(frame._explain_string(extended=True)) for frame in frames]  # type: ignore[operator]
+        return [analysed_part(frame._explain_string(extended=True)) for frame in frames]  # type: ignore[operator]
     return None
 
 
-def _analysed_part(explained: str) -> str:
-    """Of what EXPLAIN EXTENDED says the analysed plan, without the line of its columns."""
-    behind = explained.split("== Analyzed Logical Plan ==\n", 1)[1]
-    return behind.split("\n", 1)[1].rpartition("\n\n== Optimized Logical Plan ==")[0]
+def analysed_part(explained: str) -> str:
+    """Of what EXPLAIN EXTENDED says the analysed plan, without the line of its columns.
+
+    Raises:
+        IndexError: it says none.
+    """
+    plan = explained.split("== Analyzed Logical Plan ==\n", 1)[1].split("\n", 1)[1]
+    return plan.rpartition("\n\n== Optimized Logical Plan ==")[0] or plan
 
 
 def same_for_all(plan: str) -> str | None:

@@ -9,11 +9,16 @@ from contextlib import ExitStack, suppress
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
-from sparkcep.spark.plan import all_columns_shown, analysed
+from sparkcep.spark.plan import all_columns_shown, analysed, analysed_part
 
+#: Functions that may give another value each time that they are evaluated, over the same row.
+DRAWN = (
+    "rand", "randn", "random", "randstr", "uniform", "uuid", "shuffle", "monotonically_increasing_id",
+    "spark_partition_id",
+)  # fmt: skip
 #: What a plan may give other rows or values of when it is read again.
 _CHANGES = re.compile(
-    r"\b(rand|randn|random|randstr|uniform|uuid|shuffle|monotonically_increasing_id|spark_partition_id|first|last|"
+    rf"\b({'|'.join(DRAWN)}|first|last|"
     r"any_value|first_value|last_value|nth_value|collect_list|collect_set|array_agg|listagg|string_agg|max_by|min_by|mode|"
     r"row_number|rank|lag|lead|ntile|approx_percentile|percentile_approx)\(|"
     r"^\W*(Sample|GlobalLimit|LocalLimit|Offset|Tail)\b",
@@ -39,7 +44,9 @@ def what_changes(frame: DataFrame, explained: Callable[[], str], floating: bool 
         with suppress(Exception):  # as Spark Connect does not
             own = analysed(frame)
             plan, known = str(own.toString()), bool(own.deterministic())
-        plan = plan or explained().partition("== Analyzed Logical Plan ==")[2].partition("\n== ")[0]
+        if not plan:
+            with suppress(IndexError):
+                plan = analysed_part(explained())
     if found := _CHANGES.search(plan) or (_ADDS_UP.search(plan) if floating else None):
         return found[0].strip(" (+-:|")
     return "" if plan and known else "by their plan"

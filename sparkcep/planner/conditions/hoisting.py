@@ -418,7 +418,7 @@ class Hoisting:
 
         call = _filled(text, tokens, found, argument)
         tests = [self.owner.test(self.variables_of(at))]
-        if test := self.owner.test(before.variables or ()):
+        if test := self.owner.test(self.variables_of(before)):
             tests.append(f"lag({test}) OVER {PREFIX}w")
         tests = [unescape(test) for test in tests if test]
         fails = may_be_users(tokens) or may_fail(text[tokens[0].start : tokens[-1].end])

@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from sparkcep.planner.fields import Fields
 from sparkcep.query import PREFIX, Navigation, RowMarker, Scalar, quote, string_literal, unescape
+from sparkcep.spark.repeatable import DRAWN
 from sparkcep.sql.lexicon import parse_expression, tokenize
 
 #: What may divide by zero, cannot be converted or is not there, with ANSI mode at least: operators, and functions too.
@@ -132,12 +133,6 @@ def guarded(texts: Sequence[str]) -> str:
     return out
 
 
-#: Functions that give another value each time that they are evaluated, over the same row.
-_DRAWN = frozenset(
-    "RAND RANDN RANDOM RANDSTR UNIFORM UUID SHUFFLE MONOTONICALLY_INCREASING_ID SPARK_PARTITION_ID".split()
-)
-
-
 def may_fail(text: str) -> bool:
     """Whether Spark may raise an error where it evaluates an expression over some row.
 
@@ -154,7 +149,7 @@ def is_drawn(text: str) -> bool:
     (True, False)
     """
     tokens = tokenize(text)
-    return any(t.upper in _DRAWN and behind.upper == "(" for t, behind in pairwise(tokens))
+    return any(t.text.lower() in DRAWN and behind.upper == "(" for t, behind in pairwise(tokens))
 
 
 def lambda_text(condition: RowCondition, fields: Fields, rows: str, row: str, index: str) -> str | None:
