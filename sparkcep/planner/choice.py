@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sparkcep.planner.engines.non_answers.plan import plan_non_answers
 from sparkcep.planner.engines.rows.planner import plan_rows
-from sparkcep.planner.engines.runs.plan import plan_runs
+from sparkcep.planner.engines.runs.planner import plan_runs
 from sparkcep.planner.engines.trends.choice import plan_trends
 from sparkcep.planner.engines.uncertain.plan import plan_uncertain
 from sparkcep.planner.plan import Analyzer, AnyPlan

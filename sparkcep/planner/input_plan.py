@@ -44,6 +44,11 @@ class InputPlan:
     key_join: KeyJoin | None = None
     replaced: Mapping[int, str] = field(default_factory=dict)
 
+    @property
+    def partition_by(self) -> list[str]:
+        """Expressions of the keys that were written."""
+        return [key.expression for key in self.query.partition_by]
+
     def sql(self) -> str:
         """The statement over ``{SOURCE}`` that gives the operator its input."""
         return self.rows_sql() if self.layout == "rows" else self.lists_sql(self.mask_sql(shifted=False))

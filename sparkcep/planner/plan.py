@@ -121,9 +121,11 @@ class EnginePlan(Protocol):
 
 class EngineDefaults:
     """What engines' plans have in common. ``described``: conditions that depend on the match, for EXPLAIN by label or
-    number; ``lacking``: what the kernel lacks of those for which it calls the interpreter."""
+    number; ``lacking``: what the kernel lacks of those for which it calls the interpreter. ``filter_reason``: of a
+    block, why rows that nothing can take are kept, or that they are not."""
 
     __slots__ = ()
+    filter_reason: str
     described: Mapping[int, str]
     lacking: Mapping[int, str]
 

@@ -19,11 +19,11 @@ from sparkcep.planner.conditions.match_conditions import MatchConditions
 from sparkcep.planner.conditions.row_conditions import RowCondition, lambda_text
 from sparkcep.planner.fields import Fields
 from sparkcep.planner.input_plan import InputPlan
-from sparkcep.planner.layouts import fits_python, kept_too_long, unsortable
 from sparkcep.planner.lengths import fixed_distance, whole_within
 from sparkcep.planner.outputs import Outputs
-from sparkcep.planner.plan import Analyzer
+from sparkcep.planner.plan import Analyzer, PatternPlan
 from sparkcep.planner.refusal import refusal
+from sparkcep.planner.rules.rule import E, Rule, RuleContext, apply_rules
 from sparkcep.planner.sampling import Sampler
 from sparkcep.planner.ties import tie
 from sparkcep.planner.within import check_length
@@ -207,22 +207,13 @@ class PlanSteps(ABC):
         inner = f"transform({rows}, ({row}, {index}) -> {body})"
         return refusal(self.analyze, f"transform(array(array(struct({', '.join(fields)}))), {rows} -> {inner})")
 
-    def fitting_layout(self, layout: str, reason: str, filters: Sequence[str]) -> tuple[str, str]:
-        """The layout and why, once all fields are known: not lists that cannot be sorted or held.
+    def improved(self, plan: PatternPlan[E], rules: Sequence[Rule[E]]) -> PatternPlan[E]:
+        """The plan behind an engine's rules."""
+        return apply_rules(plan, self.rule_context(), rules)
 
-        Args:
-            filters: what rows must satisfy to be looked at.
-        """
-        if layout == "rows":
-            return layout, reason
-        if why := unsortable(self.field_types()):
-            return "rows", why
-        if self.settings.layout == "auto":
-            keys, fields = [k.expression for k in self.query.partition_by], len(self.fields.texts)
-            why = kept_too_long(self.sample, keys, filters, fields, self.settings)
-            if why and fits_python(self.field_types()):
-                return "rows", why
-        return layout, reason
+    def rule_context(self) -> RuleContext:
+        """What rules may look at, once all fields are known."""
+        return RuleContext(self.settings, self.sample, self.field_types)
 
     def operator_columns(
         self,

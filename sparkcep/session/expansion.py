@@ -9,7 +9,8 @@ from pyspark.sql import DataFrame
 from sparkcep import settings
 from sparkcep.errors import PatternAnalysisError, streaming_unsupported
 from sparkcep.planner.engines.runs.collapse import first_component, last_component
-from sparkcep.planner.engines.runs.plan import RunsPlan, plan_runs
+from sparkcep.planner.engines.runs.plan import RunsPlan
+from sparkcep.planner.engines.runs.planner import plan_runs
 from sparkcep.planner.plan import PatternPlan
 from sparkcep.query import PREFIX, SOURCE, Condition, Navigation, PatternQuery, RowExpression, Scalar, quote
 from sparkcep.session.analyzer import SparkAnalyzer

@@ -19,7 +19,8 @@ from sparkcep.exec.engines.runs.matcher import RunMatcher
 from sparkcep.exec.shape import batch_of
 from sparkcep.planner.conditions.match_conditions import MatchConditions
 from sparkcep.planner.conditions.row_conditions import RowCondition
-from sparkcep.planner.engines.runs.plan import RunPlanner, RunsPlan
+from sparkcep.planner.engines.runs.plan import RunsPlan
+from sparkcep.planner.engines.runs.planner import RunPlanner
 from sparkcep.planner.engines.runs.steps import BlockPlanner
 from sparkcep.planner.plan import PatternPlan
 from sparkcep.query import Condition, PatternQuery, SortKey, default_measures

@@ -16,7 +16,18 @@ from sparkcep.planner.engines.rows.planner import RowsPlanner
 from sparkcep.planner.engines.runs.steps import row_conditions, type_test, typed_query
 from sparkcep.planner.plan import Analyzer, PatternPlan
 from sparkcep.planner.sampling import Sampler
-from sparkcep.query import PREFIX, Condition, Events, Matches, PatternQuery, Scalar, Selection, clause_components
+from sparkcep.query import (
+    PREFIX,
+    Aggregate,
+    Condition,
+    Events,
+    Matches,
+    PatternQuery,
+    Scalar,
+    Selection,
+    SkipMode,
+    clause_components,
+)
 from sparkcep.settings import Settings
 
 #: The variable that takes what lies between.
@@ -32,7 +43,7 @@ def gap_sequence_plan(
 ) -> PatternPlan[RowsPlan] | None:
     """The plan of a block as a row pattern, if it is a plain sequence that Spark can follow by itself.
 
-    Args: as for :func:`sparkcep.planner.engines.runs.plan.plan_runs`.
+    Args: as for :func:`sparkcep.planner.engines.runs.planner.plan_runs`.
     """
     names = _plain_sequence(query)
     if names is None or not (settings.fold and settings.gap_elimination and settings.layout == "auto"):
@@ -67,7 +78,8 @@ def _plain_sequence(query: PatternQuery) -> list[str] | None:
         or query.matches is Matches.ALL
         or query.collapsed or query.strict_time or query.trends or not query.has_return or query.omit_censored
         or query.within is not None or query.between is not None or query.equivalences or query.groups
-        or any(isinstance(s, Events) for m in query.measures for s in m.expression.slots)
+        or query.skip.mode is not SkipMode.PAST_LAST_ROW or not query.partition_by
+        or any(isinstance(s, (Events, Aggregate)) for m in query.measures for s in m.expression.slots)
     ):  # fmt: skip
         return None
     if any(row_conditions(c) is None for c in query.conditions):

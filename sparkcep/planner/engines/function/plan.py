@@ -14,7 +14,8 @@ from sparkcep.expr.typing_pass import Typing
 from sparkcep.planner.conditions.match_conditions import MatchConditions, describe
 from sparkcep.planner.conditions.trees import Conjunct
 from sparkcep.planner.engines.function.row_expressions import RowExpressions, spark_type
-from sparkcep.planner.engines.runs.plan import RunPlanner, RunsPlan
+from sparkcep.planner.engines.runs.plan import RunsPlan
+from sparkcep.planner.engines.runs.planner import RunPlanner
 from sparkcep.planner.fields import Fields
 from sparkcep.planner.lengths import fixed_distance, whole_literal
 from sparkcep.planner.plan import PatternPlan

@@ -19,6 +19,7 @@ from sparkcep.planner.conditions.differences import Difference, TimeUnits, diffe
 from sparkcep.planner.conditions.match_conditions import MatchConditions
 from sparkcep.planner.conditions.row_conditions import RowCondition
 from sparkcep.planner.engines.non_answers.sql import NonAnswersSql
+from sparkcep.planner.engines.runs.rules import BLOCK_RULES
 from sparkcep.planner.engines.runs.steps import BlockPlanner, type_test
 from sparkcep.planner.lengths import is_fixed_zone
 from sparkcep.planner.plan import Analyzer, EngineDefaults, IndexNeeds, PatternPlan
@@ -97,7 +98,6 @@ class NonAnswersPlanner(BlockPlanner):
         typed = self.type_tests(local)
         tests = {**local, **typed}
         shifts, layout, why = self.choose_layout(tests, dependent.pairs)
-        layout, why = self.fitting_layout(layout, why, self.kept_rows())
         bits = {label: bit for bit, label in enumerate(sorted(tests))}
         base = self.run_spec(bits, condition_set, checks)
         run = replace(base, one_per_start=True, first_only=True, use_within=query.within is not None)
@@ -122,13 +122,12 @@ class NonAnswersPlanner(BlockPlanner):
         sql = NonAnswersSql(
             query, keys, spec, time, time_type, step, wanted is None or "warnings" in wanted,
         )  # fmt: skip
-        filters = self.kept_rows()
         engine = NonAnswersPlan(
             spec, dependent.described, conditions, unrepaired, sql.warns,
             lacking=self.lacking,
         )  # fmt: skip
-        given = self.given(keys, tests, bits, (layout, why), shape, (filters, engine.filter_reason), dependent.pairs)
-        return PatternPlan(input=given, engine=engine, output=sql)
+        given = self.input_plan(keys, tests, bits, (layout, why), shape, self.kept_rows(), dependent.pairs)
+        return self.improved(PatternPlan(input=given, engine=engine, output=sql), BLOCK_RULES)
 
     # -- the clause itself -----------------------------------------------------------------------------------------
 

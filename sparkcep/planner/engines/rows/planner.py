@@ -16,7 +16,7 @@ from sparkcep.planner.censored import censored_rows, log_end
 from sparkcep.planner.conditions.match_conditions import MatchConditions
 from sparkcep.planner.conditions.row_conditions import RowCondition, row_condition, tests_by_name
 from sparkcep.planner.engines.rows.plan import RowsPlan
-from sparkcep.planner.engines.rows.rules import RuleContext, apply_rules
+from sparkcep.planner.engines.rows.rules import RULES
 from sparkcep.planner.measures import MeasureSql
 from sparkcep.planner.plan import Analyzer, PatternPlan
 from sparkcep.planner.sampling import Sampler
@@ -94,9 +94,7 @@ class RowsPlanner(PlanSteps):
         unwanted = [m.name for m in query.measures if measures.is_unwanted(m)]
         engine = RowsPlan(spec, dependent.described, self.lacking, measures, self.outputs, unwanted)
         plan = PatternPlan(input=given, engine=engine, output=measures)
-        if query.streaming:
-            return plan
-        return apply_rules(plan, RuleContext(self.settings, self.sample, self.field_types))
+        return plan if query.streaming else self.improved(plan, RULES)
 
     # -- conditions ------------------------------------------------------------------------------------------------
 

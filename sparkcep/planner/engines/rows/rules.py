@@ -1,63 +1,25 @@
-"""Rules that change the plan of a row pattern, in their order. Each takes a plan and gives one, and says what it did.
-
-The model is a query optimizer's list of rewrites: a rule looks at the plan that the rules before it have left, and at
-what it may ask of the session.
-"""
+"""Rules that change the plan of a row pattern, in their order."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 from sparkcep.pattern import repeats
 from sparkcep.planner.conditions.symbols import alphabet
 from sparkcep.planner.engines.rows.plan import RowsPlan
-from sparkcep.planner.layouts import fits_python, is_long, kept_multiply, kept_too_long, may_be_long, unsortable
 from sparkcep.planner.plan import Decision, PatternPlan
 from sparkcep.planner.rules.fold import can_fold
 from sparkcep.planner.rules.folded import FoldPlan
 from sparkcep.planner.rules.gap_elimination import GapElimination, gap_elimination
 from sparkcep.planner.rules.join_prefilter import Prefilter, prefilter
+from sparkcep.planner.rules.layout import hold_no_long_list, keep_lists_short, sort_in_rows, spread_matches, with_layout
 from sparkcep.planner.rules.range_splitting import RangeSplitting, range_splitting
-from sparkcep.planner.sampling import Sample, Sampler, sample_kept
+from sparkcep.planner.rules.rule import Rule, RuleContext, of_input
 from sparkcep.query import Matches, SkipMode, unescape
-from sparkcep.settings import GAP_ELIMINATION, JOIN_PREFILTER, RANGE_SPLITTING, Settings
+from sparkcep.settings import GAP_ELIMINATION, JOIN_PREFILTER, RANGE_SPLITTING
 
 Plan: TypeAlias = PatternPlan[RowsPlan]
-
-
-@dataclass(frozen=True, slots=True)
-class RuleContext:
-    """What rules may look at beside the plan. ``sampler``: asks the first rows of a large input;
-    ``field_types``: Spark types of the plan's fields, of which Spark may have to be asked."""
-
-    settings: Settings
-    sampler: Sampler
-    field_types: Callable[[], Sequence[str]]
-
-    @property
-    def any_layout(self) -> bool:
-        """Whether a rule may choose the layout: the setting exec.layout demands none."""
-        return self.settings.layout == "auto"
-
-    def sample(self, plan: Plan, tests: Sequence[str]) -> Sample | None:
-        """Some rows that the plan keeps of a large input; None where no partition can be told from another."""
-        keys = [k.expression for k in plan.query.partition_by]
-        return self.sampler(tests, keys, plan.input.filters) if keys else None
-
-
-Rule: TypeAlias = Callable[[Plan, RuleContext], tuple[Plan, Decision | None]]
-
-
-def apply_rules(plan: Plan, context: RuleContext) -> Plan:
-    """The plan behind all rules, with their decisions."""
-    decisions = []
-    for rule in RULES:
-        plan, decision = rule(plan, context)
-        if decision is not None:
-            decisions.append(decision)
-    return replace(plan, decisions=(*plan.decisions, *decisions))
 
 
 def eliminate_gaps(plan: Plan, context: RuleContext) -> tuple[Plan, Decision]:
@@ -75,42 +37,19 @@ def fold_in_spark(plan: Plan, context: RuleContext) -> tuple[Plan, None]:
     folds = context.settings.fold and context.any_layout and gaps is not None
     if gaps is None or not folds or plan.input.layout != "lists" or not can_fold(gaps.machine, plan.engine.spec):
         return plan, None
-    return _with_layout(plan, "fold", "the pattern is a sequence with gaps, which Spark follows by itself"), None
+    reason = "the pattern is a sequence with gaps, which Spark follows by itself"
+    return replace(plan, input=with_layout(plan.input, "fold", reason)), None
 
 
-def sort_in_rows(plan: Plan, context: RuleContext) -> tuple[Plan, None]:
-    """What cannot be sorted inside a list is sorted by a window."""
-    if plan.input.layout == "rows":
-        return plan, None
-    why = unsortable(context.field_types())
-    return (_with_layout(plan, "rows", why) if why else plan), None
-
-
-def hold_no_long_list(plan: Plan, context: RuleContext) -> tuple[Plan, None]:
-    """An input one of whose partitions is too long for a list goes through rows, where Spark sorts what memory cannot
-    hold."""
-    if plan.input.layout != "lists" or not context.any_layout:
-        return plan, None
-    keys, fields = [k.expression for k in plan.query.partition_by], len(plan.input.fields.texts)
-    reason = kept_too_long(context.sampler, keys, plan.input.filters, fields, context.settings)
-    return (_with_layout(plan, "rows", reason) if reason and fits_python(context.field_types()) else plan), None
-
-
-def keep_lists_short(plan: Plan, context: RuleContext) -> tuple[Plan, None]:
-    """Long partitions, and matches that may hold many times the rows of theirs, go through rows."""
-    if plan.input.layout != "lists" or not context.any_layout:
-        return plan, None
-    keys, filters = [k.expression for k in plan.query.partition_by], plan.input.filters
-    sample = sample_kept(context.sampler, keys, filters, may_be_long)
-    if sample is not None and is_long(sample) and fits_python(context.field_types()):
-        reason = f"long partitions, {sample.partition_rows:.0f} rows or more in a sample"
-        return _with_layout(plan, "rows", reason), None
+def spread_overlapping(plan: Plan, context: RuleContext) -> tuple[Plan, None]:
+    """Matches that overlap, of any length, go through rows where aggregates look at all their rows."""
     query = plan.query
     overlap = query.skip.mode is not SkipMode.PAST_LAST_ROW and repeats(query.pattern)
     unbounded = plan.engine.measures.has_aggregates and plan.input.shape.within is None
-    if unbounded and overlap and kept_multiply(context.sampler, keys, filters) and fits_python(context.field_types()):
-        return _with_layout(plan, "rows", "aggregates over matches that overlap, of any length"), None
-    return plan, None
+    if not (unbounded and overlap):
+        return plan, None
+    given = spread_matches(plan.input, context, "aggregates over matches that overlap, of any length")
+    return replace(plan, input=given), None
 
 
 def filter_partitions(plan: Plan, context: RuleContext) -> tuple[Plan, Decision]:
@@ -119,8 +58,8 @@ def filter_partitions(plan: Plan, context: RuleContext) -> tuple[Plan, Decision]
     if plan.input.layout == "fold":
         found = Prefilter((), "the fold itself is as cheap")
     elif plan.input.layout == "rows":
-        keys = [k.expression for k in plan.query.partition_by]
-        found = found.decided(keys, context.sample(plan, found.tests) if found.needed else None)
+        sample = context.sample(plan.input, found.tests) if found.needed else None
+        found = found.decided(plan.input.partition_by, sample)
     given = replace(plan.input, prefilter=found if found.needed else None)
     return replace(plan, input=given), Decision("Join prefilter", bool(found.needed), found.reason)
 
@@ -144,22 +83,17 @@ def plan_fold(plan: Plan, _: RuleContext) -> tuple[Plan, None]:
     return replace(plan, fold=fold), None
 
 
-RULES: tuple[Rule, ...] = (
+RULES: tuple[Rule[RowsPlan], ...] = (
     eliminate_gaps,
-    hold_no_long_list,
+    of_input(hold_no_long_list),
     fold_in_spark,
-    sort_in_rows,
-    keep_lists_short,
+    of_input(sort_in_rows),
+    of_input(keep_lists_short),
+    spread_overlapping,
     filter_partitions,
     split_ranges,
     plan_fold,
 )
-
-
-def _with_layout(plan: Plan, layout: str, reason: str) -> Plan:
-    """The plan with another layout than lists."""
-    shape = replace(plan.input.shape, mask_updates=())
-    return replace(plan, input=replace(plan.input, layout=layout, layout_reason=reason, shape=shape))
 
 
 def _gaps(plan: Plan, context: RuleContext) -> GapElimination:

@@ -12,14 +12,13 @@ from sparkcep.exec.conditions.condition_set import ConditionSet
 from sparkcep.exec.engines.runs.spec import Check, RunSpec
 from sparkcep.exec.engines.runs.tables import has_border, machine_tables
 from sparkcep.exec.masks import words_of
-from sparkcep.exec.shape import OperatorColumns, Within
+from sparkcep.exec.shape import Within
 from sparkcep.expr.nodes import LABEL_COLUMN, ROW_COLUMN, NavigationSlot, columns_read
 from sparkcep.expr.types import TIMES, NotCompilable
 from sparkcep.pattern import can_be_empty
 from sparkcep.planner.conditions.consistency import span_of
 from sparkcep.planner.conditions.match_conditions import MatchConditions
 from sparkcep.planner.conditions.row_conditions import RowCondition, all_of, row_condition, tests_by_name
-from sparkcep.planner.input_plan import InputPlan
 from sparkcep.planner.plan import Analyzer
 from sparkcep.planner.steps import PlanSteps
 from sparkcep.planner.test_codes import of_components
@@ -33,7 +32,6 @@ from sparkcep.query import (
     Selection,
     SkipMode,
     TestedAt,
-    quote,
     string_literal,
 )
 
@@ -93,34 +91,6 @@ class BlockPlanner(PlanSteps):
             conditions=conditions, checks=checks, ansi=settings.ansi, limit_steps=settings.limit_steps,
             limit_rows=settings.limit_matches, task_memory=settings.task_memory, steps=query.steps,
         )  # fmt: skip
-
-    def given(
-        self,
-        keys: Sequence[tuple[str, str]],
-        tests: Mapping[int, Sequence[RowCondition]],
-        bits: Mapping[int, int],
-        chosen: tuple[str, str],
-        shape: OperatorColumns,
-        filtered: tuple[Sequence[str], str],
-        pairs: bool = False,
-    ) -> InputPlan:
-        """The operator's input. ``chosen``: the layout and why; ``filtered``: as :meth:`filters` gives it."""
-        filters, why = filtered
-        replaced = self.numbered_type(chosen[0], shape, why)
-        return self.input_plan(keys, tests, bits, chosen, shape, filters, pairs=pairs, replaced=replaced)
-
-    def numbered_type(self, layout: str, shape: OperatorColumns, why: str) -> dict[int, str]:
-        """An event type that only orders rows goes as its number among those of the pattern: strings cost."""
-        column = self.fields.column_of(self.query.event_type) if self.query.event_type is not None else None
-        if column is None or self.column_types[column] != "string":
-            return {}
-        place = [self.fields.column_of(t) for t in self.fields.texts].index(column)
-        read = {*(g.field for g in shape.gathers), *shape.kernel_fields, *(shape.trace or ())}
-        if place in read or layout != "lists" or why != ONLY_TAKEN:
-            return {}
-        types = sorted({t for c in self.query.components for t in c.types}, key=str.encode)
-        listed = ", ".join(map(string_literal, types))
-        return {place: f"array_position(array({listed}), {quote(column)})"}
 
     # -- conditions ------------------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from sparkcep.planner.engines.runs.steps import taken_by_any
 from sparkcep.planner.engines.shared.input import NotShared, SharedInput
 from sparkcep.planner.input_plan import InputPlan
 from sparkcep.planner.plan import Analyzer, AnyPlan
+from sparkcep.planner.rules.layout import hold_no_long_list, sort_in_rows
 from sparkcep.planner.sampling import Sampler
 from sparkcep.query import PatternQuery, quote, string_literal
 from sparkcep.settings import Settings
@@ -105,12 +106,9 @@ class FormsPlanner:
         """
         shared = self.input
         order = shared.order_columns()
-        filters = self.filters()
-        _, layout, reason = shared.steps.choose_layout({}, False)
-        layout, reason = shared.steps.fitting_layout(layout, reason, filters)
-        if layout != "lists":
-            raise NotShared(reason)
-        given = shared.plan(layout, reason, filters)
+        given = shared.plan(self.filters(), (sort_in_rows, hold_no_long_list))
+        if given.layout != "lists":
+            raise NotShared(given.layout_reason)
         return FormsPlan(given, SharedLists(tuple(self.parts), given.shape, order))
 
     def filters(self) -> list[str]:

@@ -15,6 +15,7 @@ from sparkcep.planner.engines.shared.comparisons import comparison
 from sparkcep.planner.fields import Fields
 from sparkcep.planner.input_plan import InputPlan
 from sparkcep.planner.plan import Analyzer
+from sparkcep.planner.rules.rule import InputRule
 from sparkcep.planner.sampling import Sampler
 from sparkcep.planner.steps import PlanSteps
 from sparkcep.planner.ties import is_orderable_here
@@ -176,12 +177,17 @@ class SharedInput:
         """The batch's columns with the ORDER BY keys, where a pattern has ties of its own."""
         return tuple(self.column(text) for text in self.order) if self.tied else ()
 
-    def plan(self, layout: str, reason: str, filters: Sequence[str] = ()) -> InputPlan:
-        """What Spark computes, once all patterns are taken. ``filters``: what a row must satisfy for any of them."""
+    def plan(self, filters: Sequence[str], rules: Sequence[InputRule]) -> InputPlan:
+        """What Spark computes, once all patterns are taken. ``filters``: what a row must satisfy for any of them.
+        ``rules``: which choose the layout."""
+        _, layout, reason = self.steps.choose_layout({}, False)
         tests = {n: [RowCondition((self.evaluated(text),))] for n, text in enumerate(self.conditions)}
         bits = {n: n for n in tests}
         shape = self.steps.operator_columns(self.keys, bits, self.columns)
-        return self.steps.input_plan(self.keys, tests, bits, (layout, reason), shape, filters)
+        given = self.steps.input_plan(self.keys, tests, bits, (layout, reason), shape, filters)
+        for rule in rules:
+            given = rule(given, self.steps.rule_context())
+        return given
 
 
 def number(known: list[T], item: T) -> int:

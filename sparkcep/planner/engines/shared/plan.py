@@ -22,10 +22,10 @@ from sparkcep.planner.engines.shared.input import NotShared, SharedInput, number
 from sparkcep.planner.engines.shared.output import SharedOutput
 from sparkcep.planner.fields import Fields
 from sparkcep.planner.input_plan import InputPlan
-from sparkcep.planner.layouts import fits_python, is_long, may_be_long
 from sparkcep.planner.lengths import least_and_most
 from sparkcep.planner.plan import Analyzer, AnyPlan, SharedNeeds, StreamInput
-from sparkcep.planner.sampling import Sampler, sample_kept
+from sparkcep.planner.rules.layout import hold_no_long_list, keep_lists_short, sort_in_rows
+from sparkcep.planner.sampling import Sampler
 from sparkcep.query import Measure, PatternQuery
 from sparkcep.settings import Settings
 
@@ -192,18 +192,6 @@ class SharedPlanner:
         if odd or of_interval or (kind.kind == "decimal" and not self.settings.ansi):
             raise NotCompilable(f"a value of type {kind.kind}")
 
-    def layout(self, filters: Sequence[str]) -> tuple[str, str]:
-        """How partitions reach Python, and why."""
-        steps = self.input.steps
-        _, layout, reason = steps.choose_layout({}, False)
-        layout, reason = steps.fitting_layout(layout, reason, filters)
-        if layout == "rows" or self.settings.layout != "auto":
-            return layout, reason
-        sample = sample_kept(self.sample, [k.expression for k in steps.query.partition_by], filters, may_be_long)
-        if sample is not None and is_long(sample) and fits_python(steps.field_types()):
-            return "rows", f"long partitions, {sample.partition_rows:.0f} rows or more in a sample"
-        return layout, reason
-
     # -- all rules -------------------------------------------------------------------------------------------------
 
     def plan(self, keys: int, filters: Sequence[str]) -> SharedPlan:
@@ -214,7 +202,7 @@ class SharedPlanner:
         """
         order = self.input.order_columns()
         time = self.fields.add(self.input.steps.query.order_by[0].expression)
-        given = self.input.plan(*self.layout(filters), filters)
+        given = self.input.plan(filters, (sort_in_rows, hold_no_long_list, keep_lists_short))
         spec = SharedSpec(tuple(self.rules), order, time)
         shown = [name for _, name in self.input.keys[:keys]]
         output = SharedOutput(

@@ -25,6 +25,7 @@ from sparkcep.expr.coercion import average_type
 from sparkcep.expr.types import TIMES, NotCompilable, parse_type
 from sparkcep.planner.conditions.match_conditions import MatchConditions, describe
 from sparkcep.planner.conditions.row_conditions import RowCondition, may_fail, row_condition, tests_by_name
+from sparkcep.planner.engines.runs.rules import BLOCK_RULES
 from sparkcep.planner.engines.runs.steps import BlockPlanner, machine_lacks
 from sparkcep.planner.engines.trends.edges import (
     AFTER,
@@ -107,7 +108,6 @@ class TrendPlanner(BlockPlanner):
         filters, filtered = self.filters(components, dependent)
         if width:
             filters.append(f"({query.order_by[0].expression}) IS NOT NULL")
-        layout, why = self.fitting_layout(layout, why, filters)
         bits = spec.condition_bits
         updates = self.mask_updates(local, bits, shifts) if layout == "lists" else ()
         shape = self.operator_columns(keys, bits, dependent.columns, within, updates)
@@ -118,8 +118,8 @@ class TrendPlanner(BlockPlanner):
         ]
         sql = TrendSql(query, [text for text, _ in keys], spec, time_type, values)
         engine = TrendsPlan(spec, dependent.described, filtered, self.lacking)
-        given = self.given(keys, local, bits, (layout, why), shape, (filters, filtered), dependent.pairs)
-        return PatternPlan(input=given, engine=engine, output=sql)
+        given = self.input_plan(keys, local, bits, (layout, why), shape, filters, dependent.pairs)
+        return self.improved(PatternPlan(input=given, engine=engine, output=sql), BLOCK_RULES)
 
     def plan_kernel(
         self, trends: Sequence[tuple[Trend, str, str]], width: int, slide: int

@@ -15,6 +15,7 @@ from sparkcep.exec.shape import Within
 from sparkcep.expr.nodes import ROW_COLUMN, NavigationSlot, NumberSlot
 from sparkcep.pattern import render
 from sparkcep.planner.conditions.match_conditions import MatchConditions
+from sparkcep.planner.engines.runs.rules import BLOCK_RULES
 from sparkcep.planner.engines.runs.steps import BlockPlanner, machine_lacks
 from sparkcep.planner.engines.uncertain.negations import why_untied
 from sparkcep.planner.engines.uncertain.sets import why_sequences
@@ -145,11 +146,10 @@ class UncertainPlanner(BlockPlanner):
         shape = self.operator_columns(keys, bits, columns, self.stream_bounds(ticks, spec))
         filters, why = self.filters(local, dependent)
         filters = [f"({ticks.low}) IS NOT NULL AND ({ticks.high}) IS NOT NULL", *filters]
-        layout, reason = self.fitting_layout(layout, reason, filters)
         notes = self.notes(spec, ticks, sequences)
         engine = UncertainPlan(spec, dependent.described, conditions, why, ticks, notes, self.lacking)
-        given = self.given(keys, local, bits, (layout, reason), shape, (filters, why), dependent.pairs)
-        return PatternPlan(input=given, engine=engine, output=measures)
+        given = self.input_plan(keys, local, bits, (layout, reason), shape, filters, dependent.pairs)
+        return self.improved(PatternPlan(input=given, engine=engine, output=measures), BLOCK_RULES)
 
     def streamed(self, ticks: Ticks) -> StreamedTicks:
         """How ticks stand to the watermark.
