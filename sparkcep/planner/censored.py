@@ -13,6 +13,7 @@ could decide otherwise (kernels.rows); there WITHIN only says which rows may sti
 from __future__ import annotations
 
 from dataclasses import replace
+from zlib import crc32
 
 from sqlglot import exp
 
@@ -44,7 +45,8 @@ _COLUMN = PREFIX + "end"
 
 def log_end_name(query: PatternQuery) -> str:
     """How SQL of a plan names the relation of one row that holds the time of the log's last event."""
-    return f"{PREFIX}log_end_{query.start}"
+    part = "" if query.between is None else f"_{crc32(repr(query.between).encode())}"  # rules of a set start alike
+    return f"{PREFIX}log_end_{query.start}{part}"
 
 
 def log_end(query: PatternQuery) -> str:

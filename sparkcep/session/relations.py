@@ -18,10 +18,11 @@ from sparkcep.exec.operator import match
 from sparkcep.exec.reports import Matched
 from sparkcep.exec.shape import OperatorColumns
 from sparkcep.exec.streaming.spark import match_stream
+from sparkcep.planner.censored import log_end_name, log_end_sql
 from sparkcep.planner.engines.non_answers.sql import FACTS
 from sparkcep.planner.engines.shared.plan import SharedPlan
 from sparkcep.planner.plan import AnyPlan, StreamInput
-from sparkcep.query import PREFIX, SOURCE, unescape
+from sparkcep.query import PREFIX, SOURCE, PatternQuery, unescape
 from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.session.indexes.choice import Pruning
 from sparkcep.session.machine.lost_executors import remember
@@ -48,6 +49,12 @@ class Relation:
     pruning: Pruning = field(default_factory=Pruning)
     warnings: tuple[str, ...] = ()
     shared: bool = False
+
+
+def name_log_end(analyzer: SparkAnalyzer, query: PatternQuery, log: DataFrame) -> None:
+    """Let SQL of a plan name the relation with the time of the log's last event, where it asks for that."""
+    if query.omit_censored and query.within is not None:
+        analyzer.matched[log_end_name(query)] = analyzer.analyzed(log_end_sql(query), log)
 
 
 def relation_sql(

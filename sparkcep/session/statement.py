@@ -16,7 +16,6 @@ from pyspark.sql import functions as F
 from sparkcep import settings
 from sparkcep.errors import PatternAnalysisError, SparkCepError, streaming_unsupported, warn
 from sparkcep.exec.warm import needed
-from sparkcep.planner.censored import log_end_name, log_end_sql
 from sparkcep.planner.explain import explain_plan
 from sparkcep.planner.plan import AnyPlan
 from sparkcep.planner.pruning import PlanAsks
@@ -42,7 +41,7 @@ from sparkcep.session.messages.spark_errors import (
 )
 from sparkcep.session.narrowing import Narrowing
 from sparkcep.session.planning import OccurrencePlanner
-from sparkcep.session.relations import Relation, check, counted, relation_sql, with_facts, without_within
+from sparkcep.session.relations import Relation, check, counted, name_log_end, relation_sql, with_facts, without_within
 from sparkcep.session.shared_forms import PlannedForm, explained, share, takes_part, unread
 from sparkcep.session.spark_text import as_spark_reads
 from sparkcep.session.statement_settings import statement_settings
@@ -304,8 +303,7 @@ class StatementExecution:
         query = planned.query
         source = given if pruning.frame is None else self.planner.merged(query, pruning.frame)
         self.compile_ahead(planned)
-        if query.omit_censored and query.within is not None:
-            self.analyzer.matched[log_end_name(query)] = self.analyzer.analyzed(log_end_sql(query), given)
+        name_log_end(self.analyzer, query, given)
         sql = relation_sql(self.analyzer, name, planned, source, input_sql if pruning.frame is None else None)
         if (facts := planned.engine.facts) is not None:
             sql = with_facts(self.analyzer, name, planned, facts, given, sql)

@@ -25,6 +25,7 @@ RULES = {
     "clause": "MATCH_RECOGNIZE (MEASURES first(i) AS i PATTERN (X Y+) DEFINE X AS e = 'A', Y AS e <> 'A')",
     "seldom": "-- suppress: 9 SECONDS\nPATTERN SEQ(A x, B y) WITHIN 9 SECONDS",
     "alone": "PATTERN SEQ(A x, C y) WITHIN 9 SECONDS RETURN xxhash64(x.i, y.i) AS h",
+    "decided": "PATTERN SEQ(A x, !B n) WITHIN 9 SECONDS OMIT CENSORED MATCHES",
 }
 OTHERS = {name: text.replace("9 SECONDS", "4 SECONDS").replace("'A'", "'B'") for name, text in RULES.items()}
 NEW, GONE = "rules that are new or changed", "rules that are gone"
@@ -92,6 +93,18 @@ def test_only_cases_and_rules_that_changed(rules: Set) -> None:
     done = rules.refreshed()
     assert (done.reason, done.inserted) == (f"no file of the source is new; {GONE}: run", 0)
     assert done.withdrawn
+
+
+def test_matches_that_the_end_of_the_log_decides(rules: Set) -> None:
+    rules.write("decided", RULES["decided"])
+    rules.create()
+    for _ in range(3):
+        rules.world.batch(6)
+        assert rules.refreshed().reason == "1 file is new; rules that leave out censored matches: decided"
+    for name in ("pair", "absent", "clause"):
+        (rules.folder / f"{name}.sql").unlink()
+    rules.world.batch(6)
+    assert WHOLE in rules.refreshed().reason
 
 
 def test_all_rules_are_new(rules: Set) -> None:

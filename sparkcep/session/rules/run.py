@@ -36,7 +36,7 @@ from sparkcep.session.messages.spark_errors import located
 from sparkcep.session.narrowing import Narrowing
 from sparkcep.session.parameters import checked_lengths
 from sparkcep.session.planning import watermarked
-from sparkcep.session.relations import Relation, check, matched_stream, relation_sql, untransportable
+from sparkcep.session.relations import Relation, check, matched_stream, name_log_end, relation_sql, untransportable
 from sparkcep.session.rules.call import RuleSetCall
 from sparkcep.session.rules.trial import failed_rules, failing
 from sparkcep.session.streams.history import history
@@ -446,6 +446,7 @@ class RuleSet:
             given = self.call.source
             pruning = self.pruned(PlanAsks(plan), plan.input, settings)
             source = given if pruning.frame is None else pruning.frame
+            name_log_end(self.analyzer, plan.query, given)
             sql = relation_sql(self.analyzer, name, plan, source, None)
             relation = Relation(name, plan, source, sql, given, pruning)
             check(self.analyzer, relation)

@@ -11,6 +11,7 @@ from functools import partial
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from sparkcep.errors import PatternParseError
 from sparkcep.index.storage import Location
 from sparkcep.planner.censored import log_end_sql, names_columns
 from sparkcep.planner.input_plan import InputPlan
@@ -21,6 +22,7 @@ from sparkcep.session.tables.changes import Changed, changed_cases, distinct_key
 from sparkcep.session.tables.file_cases import FILE, cases_of
 from sparkcep.session.tables.found import BROADCAST_CASES, Matching
 from sparkcep.session.tables.storage import Version
+from sparkcep.sql.lexicon import tokenize
 from sparkcep.sql.rewriter import InputSql
 from sparkcep.sql.rule_sets.rule import Rule
 
@@ -67,7 +69,8 @@ class CaseNarrowing:
         found.unchanged = None
         if self.base is None or self.otherwise or found.keys is None:
             return list(rules)
-        same = frozenset(name for name, digest in found.rules.items() if self.base.rules.get(name) == digest)
+        kept = {rule.name for rule in rules if not _follows_the_end(rule)}
+        same = frozenset(n for n, digest in found.rules.items() if n in kept and self.base.rules.get(n) == digest)
         if not same:
             self.otherwise = self.changed_rules(self.base)
             return list(rules)
@@ -143,8 +146,17 @@ class CaseNarrowing:
         rules = self.found.rules
         new = [name for name, digest in rules.items() if base.rules.get(name) != digest]
         gone = [name for name in base.rules if name not in rules]
-        told = ("new or changed", new), ("gone", gone)
-        return "; ".join(f"rules that are {what}: {_named(names)}" for what, names in told if names)
+        ends = [rule.name for rule in self.read if _follows_the_end(rule) and rule.name not in new]
+        causes = ("are new or changed", new), ("are gone", gone), ("leave out censored matches", ends)
+        return "; ".join(f"rules that {what}: {_named(names)}" for what, names in causes if names)
+
+
+def _follows_the_end(rule: Rule) -> bool:
+    """Whether the log's end decides which matches a rule has, so that it is matched again over everything."""
+    try:
+        return any(token.upper == "CENSORED" for token in tokenize(rule.text))
+    except PatternParseError:  # which the report says
+        return False
 
 
 def _digest(rule: Rule) -> str:

@@ -117,7 +117,6 @@ def _refuse(query: PatternQuery, statement: Statement, form: PatternOccurrence) 
         ),
         "GROUPS": (bool(query.groups), query.groups_position),
         "COLLAPSED": (query.collapsed, None),
-        "OMIT CENSORED MATCHES": (query.omit_censored, query.censored_position),
         "timed-out matches": (query.timed_out, query.timed_out_position),
         query.rows_per_match.value: (query.rows_per_match is not RowsPerMatch.ONE, None),
     }  # fmt: skip

@@ -224,6 +224,8 @@ def shared_needs(plan: AnyPlan) -> SharedNeeds:
         why = "it filters its input"
     elif query.between is not None:
         why = "BETWEEN clips its events"
+    elif query.omit_censored:
+        why = "the log's end decides which matches are censored"
     elif plan.input.pairs:
         why = "Spark evaluates a condition for every pair of rows"
     elif query.nullable_match:
