@@ -181,7 +181,8 @@ class MeasureSql(OutputSql):
             self.slot_columns[slot] = MATCH_NUMBER
         elif isinstance(slot, Events):
             time = self.outputs.trace(slot.time)
-            event = f"struct({name_sql(slot.shown, 'e.c')} AS variable, e.r AS position, e.f{time} AS time)"
+            more = f", e.f{self.outputs.trace(slot.event_id)} AS id" if slot.event_id else ""
+            event = f"struct({name_sql(slot.shown, 'e.c')} AS variable, e.r AS position, e.f{time} AS time{more})"
             self.inner.append(f"transform({PREFIX}events, e -> {event}) AS {name}")
         elif isinstance(slot, Waiting):
             self.inner.append(f"{name_sql(slot.shown, f'{_FLAGS} DIV {WAITING} - 1')} AS {name}")

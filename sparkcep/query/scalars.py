@@ -107,11 +107,13 @@ class MatchNumber:
 class Events:
     """All events of a match: array<struct<variable, position, time>>, the default output of a pattern block.
 
-    ``time`` is the expression of an event's time, ``shown`` the names of components.
+    ``time`` is the expression of an event's time, ``shown`` the names of components. ``event_id``: the expression of a
+    further member ``id``; empty for none.
     """
 
     time: str
     shown: tuple[str, ...]
+    event_id: str = ""
     position: int = field(default=0, compare=False)
 
 

@@ -26,7 +26,7 @@ _OF_INDEX = {
 _OF_TABLES = {"pattern_table_changes": Signature(("name", "from", "to"), ("from", "to"))}
 #: Of streams.
 _OF_STREAMS = {"pattern_stream_state": Signature(("checkpoint",))}
-_RULES_OVER = ("log", "rules", "event_type", "on_error")
+_RULES_OVER = ("log", "rules", "event_type", "on_error", "id")
 #: Of rule sets.
 _OF_RULES = {
     "pattern_rules": Signature(_RULES_OVER, _RULES_OVER[2:]),

@@ -78,6 +78,15 @@ class TableQuery:
         """Whether it is a call of pattern_rules."""
         return self.form.kind is OccurrenceKind.CALL
 
+    def gives(self, name: str) -> bool:
+        """Whether a column of a rule set is among the query's own under its name; ``name``: in lower case."""
+        s = self.statement
+        words = [
+            k for k, token in enumerate(s.tokens) if token.kind in ("word", "quoted") and token.text.lower() == name
+        ]
+        plain = all(s.word(k - 1) == "SELECT" or s.operator(k - 1) in (",", ".") for k in words)
+        return self.is_rule_set and (self.list_end is None or plain)
+
     def with_columns(self, names: Sequence[str], prefix: str) -> str:
         """The query with more columns of the pattern's relation behind its own, called ``prefix`` and a number."""
         if self.list_end is None or not names:

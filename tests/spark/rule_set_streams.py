@@ -28,8 +28,8 @@ from sparkcep.query import SOURCE
 from sparkcep.session.rules.run import RuleSet, SharedPass
 
 #: Of a match: all but its number, which of blocks is another one over a stream; maps know no order.
-ITEMS = "rule, u, start_time, end_time, to_json(events) AS events, to_json(measures) AS measures"
-CALL = "(TABLE({}) PARTITION BY u ORDER BY t, rules => TABLE(rules_table), event_type => type)"
+ITEMS = "rule, u, start_time, end_time, to_json(events) AS events, to_json(measures) AS measures, match_id"
+CALL = "(TABLE({}) PARTITION BY u ORDER BY t, rules => TABLE(rules_table), event_type => type, id => x)"
 #: Later than all watermarks, in microseconds.
 END = 10**16
 

@@ -38,7 +38,7 @@ class Set:
         self.world, self.folder = world, folder
         folder.mkdir()
         self.query = (
-            f"SELECT {columns} FROM pattern_rules(TABLE({world.log}) PARTITION BY u ORDER BY (ts, i), '{folder}', e)"
+            f"SELECT {columns} FROM pattern_rules(TABLE({world.log}) PARTITION BY u ORDER BY (ts, i), '{folder}', e, id => i)"
         )
 
     def write(self, name: str, text: str) -> None:
@@ -115,6 +115,24 @@ def test_all_rules_are_new(rules: Set) -> None:
     assert WHOLE in rules.refreshed().reason
     rules.world.batch(6)
     assert rules.refreshed().reason == "1 file is new"
+
+
+def test_ids_are_those_of_the_rule_set(rules: Set, tmp_path: Path) -> None:
+    """Also where two matches are alike, and in columns that are called otherwise."""
+    spark = rules.world.spark
+    listed = Set(rules.world, tmp_path / "listed", "rule, u, match_id, match_number AS n")
+    for name in ("pair", "absent", "clause"):
+        listed.write(name, RULES[name])
+    for one in (rules, listed):
+        one.create()
+        one.world.batch(6)
+        one.refreshed()
+        ids = [row[0] for row in spark.sql("SELECT match_id FROM alerts").collect()]
+        assert sorted(ids) == sorted(row[0] for row in spark.sql(f"SELECT match_id FROM ({rules.query})").collect())
+        assert len(set(ids)) == len(ids) > 20
+    with pytest.raises(SparkCepError, match="column match_id of the query has a name that pattern tables use"):
+        rules.query = rules.query.replace("*", "rule, u, md5(rule) AS match_id")
+        rules.create()
 
 
 def test_rows_that_do_not_tell_their_rule(rules: Set, tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ class _Reader:
         log = self.log_columns(table, source)
         keys = self.keys(table, source, log)
         name, expression, names = self.event_type(source, log)
-        keys = replace(keys, event_type=expression, names=names)
+        keys = replace(keys, event_type=expression, names=names, event_id=self.event_id(source))
         # The tiebreak is a key of all rules.
         settings = replace(self.analyzer.settings, log_tiebreak="", log_event=name)
         if source.isStreaming:
@@ -186,7 +186,19 @@ class _Reader:
         """The name of the event type's column; or, where it is computed, the expression and the names in it."""
         if "event_type" not in self.arguments:  # whether there is such a column is asked where a rule needs types
             return next(map(quote, log.named("event")[1]), ""), "", frozenset()
-        low, high = self.arguments["event_type"]
+        return self.of_row("event_type", "the event type", "event_type => action, event_type => event.category", source)
+
+    def event_id(self, source: DataFrame) -> str:
+        """The expression that tells events apart; empty for none."""
+        if "id" not in self.arguments:
+            return ""
+        name, text, _ = self.of_row("id", "the id of an event", "id => event_id, id => event.id", source)
+        return quote(name) if name else text
+
+    def of_row(self, parameter: str, what: str, hint: str, source: DataFrame) -> tuple[str, str, frozenset[str]]:
+        """An argument that has a value for each row of the log: a column's name; or, where it is computed, the
+        expression and the names in it. ``what``, ``hint``: of errors."""
+        low, high = self.arguments[parameter]
         token = self.s.tokens[low]
         name = token.text if high - low == 1 and token.kind in ("word", "quoted") else plain_literal(self.s, low, high)
         if isinstance(name, str):
@@ -195,15 +207,15 @@ class _Reader:
         text = self.rewriter.render(token.start, self.s.tokens[high - 1].end)
         if any(self.s.word(i) == "OVER" for i in range(low, high)):
             raise self.error(
-                "CEP_TABLE_FUNCTION_ARGUMENT", "The event type is that of one row; a window looks at others.",
-                token.start, "compute it before: TABLE(SELECT *, ... OVER (...) AS type FROM log)",
+                "CEP_TABLE_FUNCTION_ARGUMENT", f"A window looks at other rows than the one that {what} is of.",
+                token.start, "compute it before: TABLE(SELECT *, ... OVER (...) AS x FROM log)",
             )  # fmt: skip
         try:
             self.analyzer.asked([text], source)
         except AnalysisException as error:
             raise self.error(
-                "CEP_TABLE_FUNCTION_ARGUMENT", f"Spark cannot tell the event type: {reason(error)}.", token.start,
-                "event_type => action, event_type => event.category, or another expression over a row of the log",
+                "CEP_TABLE_FUNCTION_ARGUMENT", f"Spark cannot tell {what}: {reason(error)}.", token.start,
+                f"{hint}, or another expression over a row of the log",
             ) from None  # fmt: skip
         return "", text, self.s.words(low, high)
 

@@ -15,7 +15,7 @@ from sparkcep.exec.operator import match
 from sparkcep.planner.choice import make_plan
 from sparkcep.planner.conditions.row_conditions import RowCondition
 from sparkcep.planner.engines.shared.input import NotShared
-from sparkcep.planner.engines.shared.output import NO_MEASURES, text_of_keys
+from sparkcep.planner.engines.shared.output import NO_MEASURES, match_id, text_of_keys
 from sparkcep.planner.engines.shared.plan import SharedPlan, SharedPlanner, spark_conditions
 from sparkcep.planner.engines.shared.pruning import SetAsks
 from sparkcep.planner.engines.shared.stream import stream_input
@@ -336,7 +336,7 @@ class RuleSet:
                     self.refuse(bound.rule, failure.of_rule(bound, plan, sql))
             self.bound = [bound for bound in self.bound if bound.rule.name not in wrong]
             return self.one_pass([(b, plan) for b, plan in taken if b.rule.name not in wrong], rest)
-        shared = planner.plan(len(call.keys.partition_by), plans[0][1].input.filters)
+        shared = planner.plan(len(call.keys.partition_by), plans[0][1].input.filters, call.keys.event_id)
         if self.streams:
             unused = Pruning(lines=["not used: a rule set over a stream"])
             return SharedPass(self.over_stream(shared, taken), unused)
@@ -354,10 +354,11 @@ class RuleSet:
     def over_stream(self, plan: SharedPlan, taken: list[tuple[BoundRule, AnyPlan]]) -> SharedPlan:
         """The plan with what it has more over a stream."""
         settings = self.call.settings
+        event_id = (self.call.keys.event_id,) if self.call.keys.event_id else ()
         rules = [repr((b.rule.name, b.rule.text, sorted(b.rule.parameters.items()))) for b, _ in taken]
         types = dict(zip(self.columns, self.column_types, strict=True))
         log = StreamSource(self.call.input_sql.text, self.analyzer.values, types, is_pattern=False)
-        stream = stream_input(plan.input, [own for _, own in taken], rules, settings, log)
+        stream = stream_input(plan.input, [own for _, own in taken], rules, settings, log, event_id)
         reason = f"the input is a stream; {settings.stream_buckets} buckets, {STREAM_BUCKETS.key}"
         return replace(plan, input=replace(plan.input, layout="stream", layout_reason=reason), stream=stream)
 
@@ -439,8 +440,7 @@ class RuleSet:
         # Rows are counted for events' positions: none may be dropped.
         settings = replace(self.call.settings, gap_elimination=False)
         name = f"{PREFIX}relation_{next(_names)}"
-        if self.tells_own_keys:
-            bound = replace(bound, query=replace(bound.query, hidden_keys=0))
+        bound = replace(bound, query=replace(bound.query, hidden_keys=0))
         try:
             plan = self.planned(bound, settings)
             given = self.call.source
@@ -466,11 +466,16 @@ class RuleSet:
         """The set's columns over the columns of a rule's relation."""
         all_keys = [quote(name) for _, name in plan.input.keys]
         shown = all_keys[: len(self.call.keys.partition_by)]
+        rule = string_literal(bound.rule.name)
         own = [f"{text_of_keys(all_keys[len(shown) :])} AS {_OWN}"] if self.tells_own_keys else []
         values = [f"{string_literal(m.name)}, CAST(`{VALUE}{n}` AS STRING)" for n, m in enumerate(bound.measures)]
         measures = f"map({', '.join(values)})" if values else NO_MEASURES
-        common = ["match_number", "start_time", "end_time", "events"]
-        return [f"{string_literal(bound.rule.name)} AS rule", *shown, *own, *common, f"{measures} AS measures"]
+        common, event_id = ["match_number", "start_time", "end_time", "events"], self.call.keys.event_id
+        if event_id:
+            common[-1] = "transform(events, e -> struct(e.variable, e.position, e.time)) AS events"
+        known_by = f"transform(events, e -> struct(e.variable AS v, e.{'id' if event_id else 'time'} AS e))"
+        identity = match_id(rule, all_keys, known_by)
+        return [f"{rule} AS rule", *shown, *own, *common, f"{measures} AS measures", identity]
 
     # -- results ---------------------------------------------------------------------------------------------------
 
@@ -486,7 +491,7 @@ class RuleSet:
         event = f"named_struct('variable', '', 'position', 0, 'time', {time})"
         items = [
             "'' AS rule", *keys, "1L AS match_number", f"{time} AS start_time", f"{time} AS end_time",
-            f"array({event}) AS events", f"{NO_MEASURES} AS measures",
+            f"array({event}) AS events", f"{NO_MEASURES} AS measures", "'' AS match_id",
         ]  # fmt: skip
         return f"SELECT {', '.join(items)} FROM {self.named('log', self.call.source)} WHERE false"
 

@@ -8,17 +8,17 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, StructType
 
+from sparkcep.planner.engines.shared.output import AS_JSON
 from sparkcep.query import PREFIX, quote
 from sparkcep.session.tables.storage import CASE, MATCH_ID, RULE
 
-#: As `to_json` writes all of a value, whatever the session's time zone.
-_JSON = {"ignoreNullFields": "false", "timeZone": "UTC", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
-         "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"}  # fmt: skip
 #: The digest of a row's columns, for comparison.
 ROW = PREFIX + "row"
 
 
-def identified(frame: DataFrame, names: Sequence[str], keys: Sequence[str], digest: str, rule: str = "") -> DataFrame:
+def identified(
+    frame: DataFrame, names: Sequence[str], keys: Sequence[str], digest: str, rule: str = "", match_id: str = ""
+) -> DataFrame:
     """A query's rows with CASE, RULE where they are of rules, MATCH_ID and ROW.
 
     A match is known by what it is, not by where it was found: its number in its case and the positions of its events
@@ -26,30 +26,29 @@ def identified(frame: DataFrame, names: Sequence[str], keys: Sequence[str], dige
 
     Args:
         names: the query's columns. keys: columns with the case's keys. digest: of the query.
-        rule: a column with the rule's name.
+        rule: a column with the rule's name. match_id: one that says which match of the rule it is; empty for none.
     """
     types = frame.schema
     content = [_without_position(quote(n), types[n].dataType).alias(n) for n in names if n != "match_number"]
     case = case_of([F.col(quote(key)) for key in keys]) if keys else F.lit("")
-    told = F.to_json(F.struct(*content), _JSON) if content else F.lit("")
+    told = F.to_json(F.struct(*content), AS_JSON) if content else F.lit("")
     rules = [F.col(quote(rule)).alias(RULE)] if rule else []
-    known_by = F.md5(F.concat(F.lit(digest), case, *rules, told))
+    known_by = F.col(quote(match_id)) if match_id else F.md5(F.concat(F.lit(digest), case, *rules, told))
     own = [F.col(quote(n)) for n in names]
     rows = frame.select(*own, case.alias(CASE), *rules, known_by.alias(MATCH_ID), row_digest(names).alias(ROW))
     number = F.row_number().over(Window.partitionBy(MATCH_ID).orderBy(ROW))
     again = F.md5(F.concat(MATCH_ID, number.cast("string")))
-    match_id = F.when(number == 1, F.col(MATCH_ID)).otherwise(again)
-    return rows.withColumn(MATCH_ID, match_id)
+    return rows.withColumn(MATCH_ID, F.when(number == 1, F.col(MATCH_ID)).otherwise(again))
 
 
 def row_digest(names: Sequence[str]) -> Column:
     """A digest of all of a row's values."""
-    return F.md5(F.to_json(F.struct(*(F.col(quote(n)).alias(n) for n in names)), _JSON))
+    return F.md5(F.to_json(F.struct(*(F.col(quote(n)).alias(n) for n in names)), AS_JSON))
 
 
 def case_of(keys: Sequence[Column]) -> Column:
     """A case's keys as one text."""
-    return F.to_json(F.struct(*(key.alias(str(k)) for k, key in enumerate(keys))), _JSON)
+    return F.to_json(F.struct(*(key.alias(str(k)) for k, key in enumerate(keys))), AS_JSON)
 
 
 def _without_position(name: str, type_: DataType) -> Column:

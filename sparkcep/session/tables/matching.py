@@ -24,7 +24,7 @@ from sparkcep.session.tables.found import Matching
 from sparkcep.session.tables.identity import identified
 from sparkcep.session.tables.naming import with_tables
 from sparkcep.session.tables.narrowing import CaseNarrowing
-from sparkcep.session.tables.storage import CHANGE, OWN_COLUMNS, Version
+from sparkcep.session.tables.storage import CHANGE, MATCH_ID, OWN_COLUMNS, Version
 from sparkcep.session.templates import Templates
 from sparkcep.settings import Settings, getter
 from sparkcep.spark.plan import analysed_texts, same_for_all
@@ -97,7 +97,10 @@ class _Run:
             d = base.definition
             found.keys, found.whole, found.by_rule = d.keys, d.whole, d.by_rule
         frame = self.matched(query)
-        found.columns = StructType([f for f in frame.schema.fields if not f.name.startswith(PREFIX)])
+        shown = next((c for c in frame.columns if query.gives(MATCH_ID) and c.casefold() == MATCH_ID), "")
+        found.columns = StructType(
+            [f for f in frame.schema.fields if not f.name.startswith(PREFIX) and f.name != shown]
+        )
         self.check_columns()
         if base is not None and not found.nothing and found.cases is None:
             none = "no rule that is as it was runs" if found.by_rule else "its log is made of more than one relation"
@@ -105,8 +108,10 @@ class _Run:
             found.reason = f"{why}: everything is matched again"
         if not found.nothing:
             extra = [f"{_KEY}{k}" for k in range(len(self.more_columns(query)))]
-            keys, rule = (extra[:-1], extra[-1]) if found.by_rule else (extra or found.keys or (), "")
-            found.frame = identified(frame, found.columns.names, keys, self.digest, rule)
+            keys, rule = (extra or found.keys or ()), ""
+            if found.by_rule:
+                *keys, rule, shown = extra
+            found.frame = identified(frame, found.columns.names, keys, self.digest, rule, shown)
         return found
 
     def as_it_stands(self) -> StatementExecution:
@@ -126,7 +131,7 @@ class _Run:
         found = self.found
         if found.keys is None or query.list_end is None:
             return ()
-        return (*found.keys, "rule") if found.by_rule else found.keys
+        return (*found.keys, "rule", MATCH_ID) if found.by_rule else found.keys
 
     def matched(self, query: TableQuery) -> DataFrame:
         """The query's rows, of the cases and rules alone that are not as they were."""

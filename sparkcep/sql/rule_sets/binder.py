@@ -9,6 +9,7 @@ from sparkcep.errors import PatternAnalysisError
 from sparkcep.query import (
     PREFIX,
     Aggregate,
+    Events,
     Measure,
     PatternQuery,
     RowExpression,
@@ -36,7 +37,7 @@ from sparkcep.sql.statement import OccurrenceKind, PatternOccurrence, Statement
 #: Prefix of the columns that RETURN and MEASURES are computed as.
 VALUE = PREFIX + "v"
 #: Columns of a rule set's result beside the keys, in order; the keys stand behind the first.
-COLUMNS = ("rule", "match_number", "start_time", "end_time", "events", "measures")
+COLUMNS = ("rule", "match_number", "start_time", "end_time", "events", "measures", "match_id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,10 @@ def bind_rule(
     own = query.partition_by[len(keys.partition_by) :]
     query = replace(
         query,
-        measures=(*_common(query, returned), *(replace(m, name=f"{VALUE}{n}") for n, m in enumerate(returned))),
+        measures=(
+            *_common(query, returned, keys.event_id),
+            *(replace(m, name=f"{VALUE}{n}") for n, m in enumerate(returned)),
+        ),
         has_return=False,
         hidden_keys=len(own),
     )
@@ -131,10 +135,13 @@ def _refuse(query: PatternQuery, statement: Statement, form: PatternOccurrence) 
             )
 
 
-def _common(query: PatternQuery, returned: Sequence[Measure]) -> tuple[Measure, ...]:
-    """match_number, start_time, end_time and events."""
+def _common(query: PatternQuery, returned: Sequence[Measure], event_id: str) -> tuple[Measure, ...]:
+    """match_number, start_time, end_time and events, those with their ids where they have some."""
     time = query.order_by[0].expression
     number, start, end, events = default_measures(time, query.components)
+    if event_id:
+        (slot,) = (s for s in events.expression.slots if isinstance(s, Events))
+        events = replace(events, expression=Scalar(("", replace(slot, event_id=event_id), "")))
     aggregates = any(isinstance(slot, Aggregate) for m in returned for slot in m.expression.slots)
     if (query.is_block or query.selection is not Selection.STRICT) and not aggregates:
         return number, start, end, events
@@ -144,6 +151,7 @@ def _common(query: PatternQuery, returned: Sequence[Measure]) -> tuple[Measure, 
     if any(key != variable for key, variable in shown.items()):
         names = " ".join(f"WHEN {string_literal(k)} THEN {string_literal(v)}" for k, v in shown.items())
         label = ("CASE ", RowMarker.LABEL, f" {names} END")
-    event = RowExpression(("named_struct('variable', ", *label, f", 'position', {PREFIX}self, 'time', {time})"))
+    more = f", 'id', {event_id}" if event_id else ""
+    event = RowExpression(("named_struct('variable', ", *label, f", 'position', {PREFIX}self, 'time', {time}{more})"))
     collected = Aggregate("collect_list", (event,), False, None, False, False)
     return number, start, end, replace(events, expression=Scalar(("", collected, "")))

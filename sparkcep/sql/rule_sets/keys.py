@@ -16,12 +16,14 @@ from sparkcep.sql.token_text import TokenText
 @dataclass(frozen=True, slots=True)
 class LogKeys:
     """PARTITION BY and ORDER BY of a rule set; and the expression of the event type with the names in it, for those
-    that say none, where it is more than a column's name."""
+    that say none, where it is more than a column's name. ``event_id``: the expression that tells events apart, empty
+    where the call names none."""
 
     partition_by: tuple[KeyExpression, ...]
     order_by: tuple[SortKey, ...]
     event_type: str = ""
     names: frozenset[str] = frozenset()
+    event_id: str = ""
 
     def with_own(self, own: Sequence[KeyExpression]) -> tuple[KeyExpression, ...]:
         """PARTITION BY of a rule: the set's, and the rule's own behind it, in an order that is not the rule's, so that

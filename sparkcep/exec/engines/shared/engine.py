@@ -21,10 +21,11 @@ class SharedEngine:
     def columns(self, spec: SharedSpec, shape: OperatorColumns) -> tuple[OutputColumn, ...]:
         """See :class:`Engine`."""
         items = (Value("measures", TYPE),) if spec.has_items else ()
+        event_id = () if spec.event_id is None else (("i", spec.event_id),)
         return (
             Value("rule", "int"), Value("number", "bigint"),
             FieldAt("start", "first", spec.time), FieldAt("end", "last", spec.time),
-            Events("events", (("r", "int"), ("p", "int"), ("v", "int")), (("t", spec.time),)),
+            Events("events", (("r", "int"), ("p", "int"), ("v", "int")), (("t", spec.time), *event_id)),
             *items,
         )  # fmt: skip
 

@@ -73,11 +73,12 @@ class RuleSpec:
 @dataclass(frozen=True, slots=True)
 class SharedSpec:
     """Rules over one batch. ``order``: its columns with the ORDER BY keys, where a rule has ``ties``. ``time``: the
-    prepared field with an event's time."""
+    prepared field with an event's time; ``event_id``: with what tells it apart, None for none."""
 
     rules: tuple[RuleSpec, ...]
     order: tuple[int, ...]
     time: int
+    event_id: int | None = None
 
     @property
     def has_items(self) -> bool:

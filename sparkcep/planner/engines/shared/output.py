@@ -10,6 +10,11 @@ from sparkcep.query import PREFIX, SOURCE, quote, string_literal
 
 #: SQL of the measures of a rule that returns nothing.
 NO_MEASURES = "CAST(map() AS MAP<STRING, STRING>)"
+#: Options of `to_json` by which it writes all of a value, whatever the session's time zone.
+AS_JSON = {
+    "ignoreNullFields": "false", "timeZone": "UTC", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+}  # fmt: skip
 #: SQL of a returned value ``m`` as text; see exec/engines/shared/items.py.
 _TEXT = (
     "coalesce(m.s, CAST(m.d AS STRING), CAST(m.f AS STRING), CAST(timestamp_micros(m.t) AS STRING), "
@@ -20,13 +25,14 @@ _TEXT = (
 @dataclass(frozen=True, slots=True)
 class SharedOutput(OutputSql):
     """Names by the numbers that the matches have. ``keys``: of PARTITION BY; ``measures``: of what rules return;
-    ``own``: how many keys stand behind those."""
+    ``own``: how many keys stand behind those. ``event_id``: whether events have one."""
 
     keys: Sequence[str]
     rules: tuple[str, ...]
     variables: tuple[str, ...]
     measures: tuple[str, ...]
     own: int = 0
+    event_id: bool = False
 
     def sql(self, more: Sequence[str] = ()) -> str:
         """One SELECT over ``{SOURCE}``. ``more``: items behind the keys."""
@@ -34,13 +40,17 @@ class SharedOutput(OutputSql):
         if self.measures:
             name = named(self.measures, "m.n")
             measures = f"map_from_entries(transform({PREFIX}measures, m -> struct({name}, {_TEXT})))"
-        event = f"struct({named(self.variables, 'e.v')} AS variable, e.p AS position, e.t AS time)"
+        variable, rule = named(self.variables, "e.v"), named(self.rules, f"{PREFIX}rule")
+        event = f"struct({variable} AS variable, e.p AS position, e.t AS time)"
+        known_by = f"struct({variable} AS v, {'e.i' if self.event_id else 'e.t'} AS e)"
+        keys = [f"{PREFIX}k{i}" for i in range(len(self.keys) + self.own)]
         items = [
-            f"{named(self.rules, f'{PREFIX}rule')} AS rule",
-            *(f"{PREFIX}k{i} AS {quote(name)}" for i, name in enumerate(self.keys)),
+            f"{rule} AS rule",
+            *(f"{key} AS {quote(name)}" for key, name in zip(keys, self.keys, strict=False)),
             *more,
             f"{PREFIX}number AS match_number", f"{PREFIX}start AS start_time", f"{PREFIX}end AS end_time",
             f"transform({PREFIX}events, e -> {event}) AS events", f"{measures} AS measures",
+            match_id(rule, keys, f"transform({PREFIX}events, e -> {known_by})"),
         ]  # fmt: skip
         return f"SELECT {', '.join(items)} FROM {{{SOURCE}}}"
 
@@ -52,6 +62,18 @@ class SharedOutput(OutputSql):
 def text_of_keys(keys: Sequence[str]) -> str:
     """SQL of a text that is equal for equal keys."""
     return f"to_json(array({', '.join(f'CAST({key} AS STRING)' for key in keys)}))"
+
+
+def match_id(rule: str, keys: Sequence[str], events: str) -> str:
+    """SQL of a column that says which match a row is of, whenever and wherever it is found: a digest of the rule's
+    name, the partition, and each event's variable with its id or time, but no positions and numbers.
+
+    Args:
+        rule, keys, events: SQL.
+    """
+    parts = ", ".join(f"{part} AS c{n}" for n, part in enumerate((rule, *keys, events)))
+    options = ", ".join(string_literal(text) for option in AS_JSON.items() for text in option)
+    return f"md5(to_json(struct({parts}), map({options}))) AS match_id"
 
 
 def named(names: Sequence[str], number: str) -> str:

@@ -194,19 +194,26 @@ class SharedPlanner:
 
     # -- all rules -------------------------------------------------------------------------------------------------
 
-    def plan(self, keys: int, filters: Sequence[str]) -> SharedPlan:
+    def plan(self, keys: int, filters: Sequence[str], event_id: str = "") -> SharedPlan:
         """The plan of the rules taken so far, one at least.
 
         Args:
             keys: how many of PARTITION BY are shown. filters: what rows must satisfy to be looked at by any rule.
+            event_id: the expression that tells events apart; empty for none.
         """
         order = self.input.order_columns()
         time = self.fields.add(self.input.steps.query.order_by[0].expression)
+        known_by = self.fields.add(event_id) if event_id else None
         given = self.input.plan(filters, (sort_in_rows, hold_no_long_list, keep_lists_short))
-        spec = SharedSpec(tuple(self.rules), order, time)
+        spec = SharedSpec(tuple(self.rules), order, time, known_by)
         shown = [name for _, name in self.input.keys[:keys]]
         output = SharedOutput(
-            shown, tuple(self.names), tuple(self.variables), tuple(self.measures), len(self.input.keys) - keys
+            shown,
+            tuple(self.names),
+            tuple(self.variables),
+            tuple(self.measures),
+            len(self.input.keys) - keys,
+            bool(event_id),
         )
         return SharedPlan(given, spec, output)
 

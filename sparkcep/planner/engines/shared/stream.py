@@ -18,21 +18,27 @@ from sparkcep.settings import Settings
 
 
 def stream_input(
-    given: InputPlan, plans: Sequence[AnyPlan], rules: Sequence[str], settings: Settings, log: StreamSource
+    given: InputPlan,
+    plans: Sequence[AnyPlan],
+    rules: Sequence[str],
+    settings: Settings,
+    log: StreamSource,
+    event_id: Sequence[str] = (),
 ) -> StreamInput:
     """How the rows of a set's log reach its operator, and what that keeps.
 
     Args:
         plans: of the rules in it. rules: what beside the log says what each of them is. log: what says what the log is.
+        event_id: the expression that tells events apart, if one does.
     """
     query = given.query
     items = bucket_items(given, [text for text, _ in given.keys], settings.stream_buckets)
     keys = [text for text, _ in given.keys] + [k.text for k in query.order_by]
     first_format = [
         STATE_SINCE, "rules", *keys, str(settings.stream_buckets), str(settings.ansi), settings.time_zone,
-        settings.log_event,
+        settings.log_event, *event_id,
     ]  # fmt: skip
-    meaning = stream_meaning(log, [*keys, settings.log_event], settings, [first_format])
+    meaning = stream_meaning(log, [*keys, settings.log_event, *event_id], settings, [first_format])
     names = RuleNames(
         {n: text_digest(given.replaced.get(n, text)) for n, text in enumerate(given.fields.texts)},
         tuple(text_digest(" AND ".join(c.sql() for c in given.tests[n])) for n in sorted(given.tests)),
