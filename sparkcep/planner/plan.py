@@ -51,7 +51,8 @@ class StreamNeeds:
     match is emitted, as a sentence; empty where that is when no row to come can change it. ``kept``: until when rows
     are kept, empty where WITHIN says so; ``longer``: what is kept beyond that. ``lookback``: how many times WITHIN
     before a moment rows can matter to what is decided after it; 0: any row can. ``by_last``: whether a match is decided
-    by its last event. ``numbered``: whether conditions read MATCH_NUMBER()."""
+    by its last event; ``by_end``: whether matches of a partition come in the order in which they end. ``numbered``:
+    whether conditions read MATCH_NUMBER()."""
 
     refused: tuple[str, str] | None = None
     decided: str = ""
@@ -59,6 +60,7 @@ class StreamNeeds:
     longer: str = ""
     lookback: int = 0
     by_last: bool = False
+    by_end: bool = False
     numbered: bool = False
 
 

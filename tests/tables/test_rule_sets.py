@@ -37,9 +37,8 @@ class Set:
     def __init__(self, world: World, folder: Path, columns: str = "*") -> None:
         self.world, self.folder = world, folder
         folder.mkdir()
-        self.query = (
-            f"SELECT {columns} FROM pattern_rules(TABLE({world.log}) PARTITION BY u ORDER BY (ts, i), '{folder}', e, id => i)"
-        )
+        log = f"TABLE({world.log}) PARTITION BY u ORDER BY (ts, i)"
+        self.query = f"SELECT {columns} FROM pattern_rules({log}, '{folder}', e, id => i)"
 
     def write(self, name: str, text: str) -> None:
         (self.folder / f"{name}.sql").write_text(text)

@@ -13,7 +13,7 @@ import pyarrow as pa
 from sparkcep.exec.arrays import Ints, int_values
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.engine import Released, StreamingEngine
-from sparkcep.exec.engines.shared.left import NEVER, SINCE, WIDTH, RulesLeft
+from sparkcep.exec.engines.shared.left import NEVER, SINCE, UNTIL, WIDTH, RulesLeft
 from sparkcep.exec.engines.shared.released import SharedReleased
 from sparkcep.exec.engines.shared.spec import SharedSpec
 from sparkcep.exec.layouts.rows import column
@@ -89,7 +89,10 @@ class RuleSetOperator(BucketOperator[SharedSpec]):
         if before is None or before.more is None:
             return replace(bucket, more=RulesLeft.of([]))
         more = before.more
-        values = np.stack([more.column(name).to_numpy().astype(np.int64) for name in _VALUES], axis=1)
+        known_values = [name for name in _VALUES if name in more.column_names]  # others are of later releases
+        values = np.zeros((more.num_rows, WIDTH), np.int64)
+        for n, name in enumerate(known_values):
+            values[:, n] = more.column(name).to_numpy()
         partitions = bucket.of_lines[more.column("line").to_numpy()]
         lines = [(partitions, more.column("rule").to_numpy().astype(np.int64), values)]
         known = set(RuleNames.from_bytes(before.names).rules) if before.names != self.names_bytes else None
@@ -130,12 +133,15 @@ class RuleSetOperator(BucketOperator[SharedSpec]):
     # -- to the state ----------------------------------------------------------------------------------------------
 
     def settled(self, bucket: Bucket, keep: Flags, watermark: int) -> Bucket:
-        """See :class:`BucketOperator`: what a new rule must not see is forgotten with a partition's last row."""
+        """See :class:`BucketOperator`: what a new rule must not see is forgotten with a partition's last row, what
+        suppresses matches when none can end before it."""
         known = cast("RulesLeft", bucket.more)
         has_rows = np.zeros(len(bucket.left), bool)
         has_rows[bucket.groups[keep]] = True
         values = known.values.copy()
         values[~has_rows[known.partition] & (values[:, SINCE] <= watermark), SINCE] = NEVER
+        # A match that is still to come ends at most the longest WITHIN before the watermark.
+        values[values[:, UNTIL] + NEVER <= watermark - int(self.rules_matcher.lengths[1][-1]), UNTIL] = 0
         lines = RulesLeft(known.partition, known.rule, values)
         return replace(bucket, more=lines.where((values[:, SINCE] > NEVER) | values[:, 1:].any(axis=1)))
 

@@ -22,6 +22,7 @@ from sparkcep.planner.engines.shared.stream import stream_input
 from sparkcep.planner.explain_before import indent
 from sparkcep.planner.fields import Fields
 from sparkcep.planner.input_plan import InputPlan
+from sparkcep.planner.lengths import least_and_most
 from sparkcep.planner.plan import AnyPlan
 from sparkcep.planner.pruning import Asks, PlanAsks
 from sparkcep.planner.sampling import Sampler
@@ -174,9 +175,7 @@ class RuleSet:
         return failing(texts, ask, PySparkException)
 
     def check_suppress(self, bound: BoundRule) -> None:
-        """Raises CEP_STREAMING_UNSUPPORTED; CEP_RULE_SUPPRESS where the log's time and the period do not fit."""
-        if self.streams:
-            raise _not_streamed(bound.query, "it suppresses alerts")
+        """Raises CEP_RULE_SUPPRESS where the log's time and the period do not fit."""
         type_ = self.type_of(f"({self.call.keys.order_by[0].expression})")
         if not fits(bound.suppress, type_):
             raise SparkCepError(
@@ -232,7 +231,7 @@ class RuleSet:
         notes += [f"Rule {e.rule} is refused: [{e.error_class}] {e.message}" for e in self.errors]
         sql = " UNION ALL ".join(parts) if parts else self.nothing()
         if periods := {bound.rule.name: bound.suppress for bound in self.bound if bound.suppress}:
-            sql = self.suppressed(sql, periods)
+            sql = sql if self.streams else self.suppressed(sql, periods)  # an operator does so itself
             notes.append(f"Alerts that come too soon behind another are left out: {', '.join(sorted(periods))}")
         return RuleSetResult(sql, notes, relations, passes, self)
 
@@ -316,7 +315,7 @@ class RuleSet:
         for bound, plan in plans:
             asking[0] = bound.query
             try:
-                planner.add(bound.rule.name, plan, bound.measures)
+                planner.add(bound.rule.name, plan, bound.measures, self.streamed_suppress(bound, plan))
                 taken.append((bound, plan))
             except SparkCepError as error:
                 self.refuse(bound.rule, error)
@@ -342,6 +341,31 @@ class RuleSet:
             return SharedPass(self.over_stream(shared, taken), unused)
         asks = SetAsks(shared, [(bound.rule.name, own) for bound, own in taken])
         return SharedPass(shared, self.pruned(asks, shared.input, call.settings))
+
+    def streamed_suppress(self, bound: BoundRule, plan: AnyPlan) -> int:
+        """For how long, in microseconds, a rule suppresses matches where the log is a stream.
+
+        Raises:
+            PatternAnalysisError: CEP_STREAMING_UNSUPPORTED: that is not known, or no match in time.
+        """
+        if not (self.streams and bound.suppress):
+            return 0
+        lengths = [least_and_most(part, self.call.settings.time_zone) for part in bound.suppress]
+        known = [length[0] for length in lengths if length is not None and length[0] == length[1]]
+        why = hint = ""
+        if len(known) < len(lengths):
+            why, hint = "it suppresses alerts for days or months, whose length clocks change", "-- suppress: 24 hours"
+        elif not plan.engine.stream_needs.by_end:
+            why, hint = (
+                "it suppresses alerts, and its matches do not come in the order in which they end",
+                ("MATCHES NON OVERLAPPING, or no negation behind the last event; of a clause SKIP PAST LAST ROW"),
+            )
+        if why:
+            raise PatternAnalysisError(
+                "CEP_STREAMING_UNSUPPORTED", f"A rule over a stream cannot be this one: {why}.",
+                text=bound.query.text or None, position=bound.query.start, hint=hint,
+            )  # fmt: skip
+        return sum(known)
 
     def pruned(self, asks: Asks, given: InputPlan, settings: Settings) -> Pruning:
         """How the log is read for some rules."""

@@ -12,10 +12,13 @@ from sparkcep.exec.arrays import Ints
 from sparkcep.exec.kernels.rows.rows import AT_ROW, COVERED, FIRST_ROW, MATCHES
 
 #: What ``values`` hold of a rule in a partition: the time (microseconds) up to which it looks at no rows any more, then
-#: what kernels.rows calls so, counted over the rule's own rows behind that time.
+#: what kernels.rows calls so, counted over the rule's own rows behind that time; then up to when, counted from NEVER,
+#: matches that end are suppressed.
 SINCE = 0
 PLACES = (AT_ROW, COVERED, MATCHES, FIRST_ROW)
-WIDTH = 1 + len(PLACES)
+OF_PLACES = slice(1, 1 + len(PLACES))
+UNTIL = 1 + len(PLACES)
+WIDTH = UNTIL + 1
 #: A time before all others.
 NEVER = -(2**62)
 

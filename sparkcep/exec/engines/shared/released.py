@@ -13,10 +13,10 @@ from sparkcep.exec.arrays import Ints
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.engine import MatchTable, Released, ReleasedDefaults
 from sparkcep.exec.engines.shared.items import ItemEvaluator
-from sparkcep.exec.engines.shared.left import NEVER, PLACES, SINCE, WIDTH, RulesLeft
+from sparkcep.exec.engines.shared.left import NEVER, OF_PLACES, PLACES, SINCE, UNTIL, WIDTH, RulesLeft
 from sparkcep.exec.engines.shared.matcher import joined, nothing, table_of
 from sparkcep.exec.engines.shared.rows import SharedRows
-from sparkcep.exec.engines.shared.rule import Matches, OwnBatch, in_shared, own_batch
+from sparkcep.exec.engines.shared.rule import Matches, OwnBatch, chosen, in_shared, own_batch
 from sparkcep.exec.engines.shared.spec import RuleSpec, SharedSpec
 from sparkcep.exec.engines.shared.taken import RELEASED, TakesReleased
 from sparkcep.exec.kernels.rows.rows import AT_ROW, COVERED, FIRST_ROW, PROGRESS
@@ -108,13 +108,15 @@ def _lengths(rules: Sequence[_Rule]) -> tuple[Ints, Ints]:
 
 class _Step(NamedTuple):
     """What a step of one rule gives. ``table``: output rows, None for none. Of ``partitions``: up to which time it
-    needs no rows, ``since``; up to which it must not see those that are there, ``unseen``; where it is ``left``."""
+    needs no rows, ``since``; up to which it must not see those that are there, ``unseen``; where it is ``left``; up to
+    when it suppresses matches, ``until``."""
 
     table: MatchTable | None
     partitions: Ints
     since: Ints
     unseen: Ints
     left: Ints
+    until: Ints
     changed: int = 0
 
 
@@ -144,19 +146,41 @@ class _Rule:
         order = rows.order(self.rule.ties)
         own = own_batch(self.rule, rows, order, asked.times > hidden[rows.partition])
         left = np.zeros((len(asked.origin), PROGRESS), np.int64)
-        left[partitions[:, None], PLACES] = values[:, 1:]
+        left[partitions[:, None], PLACES] = values[:, OF_PLACES]
+        until = np.zeros(len(asked.origin), np.int64)
+        until[partitions] = values[:, UNTIL]
         if own is None:
-            return self.unchanged(asked, partitions, unseen, left)
+            since = np.maximum(unseen[partitions], asked.watermark)
+            return _Step(None, partitions, since, unseen[partitions], left[partitions], until[partitions])
         times = asked.times[own.places if order is None else order.row[own.places]]
         of_own = np.ascontiguousarray(left[own.partitions])
         try:
             taken, drop, changed = self.takes.step(own.batch, times, of_own, asked.released, asked.watermark)
             found = in_shared(taken, own, rows, order)
+            if found is not None and self.rule.suppress:
+                found = self.first_alerts(asked.times, found, until)
             table = None if found is None else self.table(asked, found, has_items)
         except SparkCepError as error:
             raise type(error)(error.error_class, f"Rule {self.rule.name}: {error.sentence}", hint=error.hint) from None
         left[own.partitions] = of_own
-        return self.advanced(asked, own, times, drop, (partitions, unseen, left), table, changed)
+        every = np.union1d(partitions, own.partitions)
+        since, unseen = self.advanced(asked, own, times, drop, unseen, left)
+        return _Step(table, every, since[every], unseen[every], left[every], until[every], changed)
+
+    def first_alerts(self, times: Ints, found: Matches, until: Ints) -> Matches:
+        """The matches that end behind those which suppress them.
+
+        Args:
+            times: of the batch's rows. until (partitions,): as of :class:`RulesLeft`; is carried on.
+        """
+        ends, starts = times[found.row[found.ends - 1]], times[found.row[found.starts]]
+        keep = np.zeros(len(ends), bool)
+        for n in np.lexsort((found.number, starts, ends)).tolist():
+            partition, end = found.partition[n], ends[n] - NEVER
+            if end >= until[partition]:
+                keep[n] = True
+                until[partition] = end + self.rule.suppress
+        return chosen(found, keep)
 
     def table(self, asked: Asked, found: Matches, has_items: bool) -> MatchTable:
         """Matches as output rows; positions count from the partition's first row ever."""
@@ -167,17 +191,11 @@ class _Rule:
         )
         return table_of(self.rule.number, placed, asked.rows.offsets, self.rule.variables, has_items, values)
 
-    def unchanged(self, asked: Asked, partitions: Ints, unseen: Ints, left: Ints) -> _Step:
-        """It has no rows; what is known of partitions stays."""
-        since = np.maximum(unseen[partitions], asked.watermark)
-        return _Step(None, partitions, since, unseen[partitions], left[partitions])
-
     def advanced(
-        self, asked: Asked, own: OwnBatch, times: Ints, drop: Ints, before: tuple[Ints, Ints, Ints],
-        table: MatchTable | None, changed: int,
-    ) -> _Step:  # fmt: skip
-        """What is left behind a step over own rows of these times, of whose partitions ``drop`` rows matter no more."""
-        partitions, unseen, left = before
+        self, asked: Asked, own: OwnBatch, times: Ints, drop: Ints, unseen: Ints, left: Ints
+    ) -> tuple[Ints, Ints]:
+        """Up to when no rows are needed, and must not be seen, behind a step over own rows of these times, of whose
+        partitions ``drop`` rows matter no more; ``left`` is carried on."""
         offsets = np.asarray(own.batch.offsets, np.int64)
         new = np.ones(len(times), bool)
         new[1:] = times[1:] != times[:-1]
@@ -193,20 +211,20 @@ class _Rule:
         of[:, [AT_ROW, COVERED]] += again[:, None]
         of[:, FIRST_ROW] -= again
         left[own.partitions] = of
-        every = np.union1d(partitions, own.partitions)
         since = np.maximum(unseen, asked.watermark)
         since[own.partitions[some]] = np.maximum(unseen[own.partitions[some]], times[first[some]] - 1)
         if not self.forgets:
             gone = at > offsets[:-1]
             unseen = unseen.copy()
             unseen[own.partitions[gone]] = times[at[gone] - 1]
-        return _Step(table, every, since[every], unseen[every], left[every], changed)
+        return since, unseen
 
     def line(self, step: _Step, cut: Ints) -> tuple[Ints, Ints, Ints] | None:
         """What is kept of the rule, where rows up to ``cut`` (partitions,) are dropped."""
         values = np.zeros((len(step.partitions), WIDTH), np.int64)
         values[:, SINCE] = np.where(step.unseen > cut[step.partitions], step.unseen, NEVER)
-        values[:, 1:] = step.left[:, PLACES]
+        values[:, OF_PLACES] = step.left[:, PLACES]
+        values[:, UNTIL] = step.until
         if not self.rule.anchored:
             values[:, 1 + PLACES.index(FIRST_ROW)] = 0
         kept = (values[:, SINCE] > NEVER) | values[:, 1:].any(axis=1)

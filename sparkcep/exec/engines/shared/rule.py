@@ -36,6 +36,16 @@ class Matches:
         return np.append(0, self.ends[:-1]) if len(self.ends) else self.ends
 
 
+def chosen(found: Matches, keep: Flags) -> Matches:
+    """Those matches that are to be kept."""
+    lengths = np.diff(found.ends, prepend=0)
+    events = np.repeat(keep, lengths)
+    return Matches(
+        found.partition[keep], found.number[keep], np.cumsum(lengths[keep]), found.code[events], found.row[events],
+        found.position[events],
+    )  # fmt: skip
+
+
 class RuleMatcher:
     """Runs one rule. Holds the compiled tables of its pattern. ``looked_at``: how many rows of the last batch."""
 

@@ -53,8 +53,9 @@ class RuleSpec:
     ``tests[n]``. ``drops``: rows that no component can take may be left out. ``columns``: of the batch, by the
     pattern's own column. ``within``: fields are columns of the batch. ``variables``: the number of each component's
     name. ``ties``: columns of the batch that order rows of equal keys where that differs from how they come; None where
-    it does not. ``anchored``: whether the pattern asks for the partition's first row. ``lengths``: the least and the
-    greatest that WITHIN can have over a stream, in microseconds."""
+    it does not. ``anchored``: whether the pattern asks for the partition's first row. Over a stream, in microseconds:
+    ``lengths``, the least and the greatest that WITHIN can have; ``suppress``, for how long behind the end of a match
+    that is given others are not."""
 
     number: int
     name: str
@@ -68,6 +69,7 @@ class RuleSpec:
     ties: tuple[int, ...] | None
     anchored: bool = False
     lengths: tuple[int, int] = (0, 0)
+    suppress: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from sparkcep.planner.measures import MeasureSql
 from sparkcep.planner.outputs import Outputs
 from sparkcep.planner.plan import EngineDefaults, SharedNeeds, StreamNeeds
 from sparkcep.planner.rules.gap_elimination import GapElimination
-from sparkcep.query import PatternQuery
+from sparkcep.query import PatternQuery, SkipMode
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,8 @@ class RowsPlan(EngineDefaults):
     def stream_needs(self) -> StreamNeeds:
         """See :class:`EnginePlan`."""
         numbered = any(isinstance(s, NumberSlot) for s in self.spec.conditions.slots)
-        return StreamNeeds(never_decided(self.spec), numbered=numbered)
+        by_end = self.spec.skip is SkipMode.PAST_LAST_ROW
+        return StreamNeeds(never_decided(self.spec), numbered=numbered, by_end=by_end)
 
     def shared_needs(self, query: PatternQuery) -> SharedNeeds:
         """See :class:`EnginePlan`."""

@@ -19,6 +19,7 @@ from sparkcep.query import (
     Condition,
     PatternQuery,
     Selection,
+    SkipMode,
 )
 
 
@@ -57,12 +58,14 @@ class RunsPlan(EngineDefaults):
             if spec.timed_out:
                 decided += "; a run that timed out, when it reaches the run's first event + WITHIN"
         free = stream is not None and not spec.one_per_start and not stream.behind
+        by_last = not (spec.one_per_start or spec.timed_out or spec.collapsed or closes)
         return StreamNeeds(
             refused=NEXT_IN_OUTPUT if any(s.physical > 0 for s in spec.slots) else None,
             decided=decided,
             longer="and WITHIN once more, for the leading negation" if looks_back and closes else "",
             lookback=(1 + looks_back) if free else 0,
-            by_last=not (spec.one_per_start or spec.timed_out or spec.collapsed or closes),
+            by_last=by_last,
+            by_end=by_last or (spec.one_per_start and spec.skip is SkipMode.PAST_LAST_ROW),
             numbered=any(isinstance(s, NumberSlot) for s in spec.conditions.slots),
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sparkcep.errors import SparkCepError
@@ -77,11 +77,12 @@ class SharedPlanner:
 
     # -- one rule --------------------------------------------------------------------------------------------------
 
-    def add(self, name: str, plan: AnyPlan, measures: Sequence[Measure]) -> None:
+    def add(self, name: str, plan: AnyPlan, measures: Sequence[Measure], suppress: int = 0) -> None:
         """Take a rule.
 
         Args:
-            plan: its own plan over sorted rows, none of which are filtered. measures: what it returns.
+            plan: its own plan over sorted rows, none of which are filtered. measures: what it returns. suppress: as of
+                :class:`RuleSpec`.
 
         Raises:
             NotShared: it has to run by itself.
@@ -89,7 +90,7 @@ class SharedPlanner:
         told: list[list[Any]] = [self.input.conditions, self.input.columns, self.variables, self.measures]
         before = [len(own) for own in told]
         try:
-            self.rules.append(self.rule(name, plan, measures))
+            self.rules.append(replace(self.rule(name, plan, measures), suppress=suppress))
             self.names.append(name)
         except (NotShared, SparkCepError):
             for own, length in zip(told, before, strict=True):
