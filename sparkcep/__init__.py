@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sparkcep.pictures.explorer import explore
     from sparkcep.session.expansion import expand_collapsed
     from sparkcep.session.functions.own_aggregates import register_aggregate
+    from sparkcep.session.streams.current_rules import follow_rules
 
 #: What needs pyspark or the planner, by its module; `sparkcep --help` and the like do without.
 _LATE = {
@@ -34,6 +35,7 @@ _LATE = {
     "SparkCepError": "sparkcep.errors",
     "explore": "sparkcep.pictures.explorer",
     "expand_collapsed": "sparkcep.session.expansion",
+    "follow_rules": "sparkcep.session.streams.current_rules",
     "read_log": "sparkcep.data.read_log",
     "read_xes": "sparkcep.data.xes_table",
     "register_aggregate": "sparkcep.session.functions.own_aggregates",
@@ -75,6 +77,7 @@ __all__ = [
     "expand_collapsed",
     "explain",
     "explore",
+    "follow_rules",
     "local_session",
     "read_log",
     "read_xes",
