@@ -198,6 +198,7 @@ def check(
     from sparkcep.sql.rule_sets.binder import bind_rule, parse_rule
     from sparkcep.sql.rule_sets.files import folder_rules
     from sparkcep.sql.rule_sets.keys import LogKeys
+    from sparkcep.sql.rule_sets.struct_fields import check_fields
 
     rules = folder_rules(folder)
     found: list[tuple[Rule, SparkCepError]] = []
@@ -225,7 +226,10 @@ def check(
             if columns is None:
                 parse_rule(rule)
             else:
-                bind_rule(rule, tuple(types), keys, own, lambda text: types.get(text.strip("`"), "") or "timestamp")
+                bound = bind_rule(
+                    rule, tuple(types), keys, own, lambda text: types.get(text.strip("`"), "") or "timestamp"
+                )
+                check_fields(bound.query, types)
         except SparkCepError as error:
             found.append((rule, error))
     return rules, found

@@ -46,6 +46,29 @@ def test_what_needs_columns(folder: Path, capsys: pytest.CaptureFixture[str]) ->
 
 
 @pytest.mark.parametrize(
+    ("condition", "said"),
+    [
+        ("a.process.nam = 'x'", "process has no field nam. Line 1, column 42"),
+        ("max(b[].process.parent.pd) > 1", "process.parent has no field pd"),
+        ("a.`process`.parent.pid > b[1].process.name", ""), ("a.event.process.id > 1", ""),
+        ("a.process.args.nam = 'x'", ""), ("a.labels.other = 'x'", ""),
+        ("exists(a.process.args, process -> process.x)", ""),
+    ],
+)  # fmt: skip
+def test_fields_of_structs(folder: Path, capsys: pytest.CaptureFixture[str], condition: str, said: str) -> None:
+    columns = (
+        "time TIMESTAMP, process STRUCT<name: STRING, parent: STRUCT<pid: INT>, args: ARRAY<STRUCT<x: INT>>>, "
+        "event STRUCT<process: STRUCT<id: INT>>, labels MAP<STRING, STRING>, action STRING"
+    )
+    (folder / "fields.sql").write_text(f"PATTERN SEQ(A a, B+ b[]) WHERE {condition}")
+    for file in GOOD:
+        (folder / file).unlink()
+    code = main(["rules", "check", str(folder), "--columns", columns, "--event-type", "action"])
+    found = capsys.readouterr().err
+    assert (code, said in found) == (int(bool(said)), True), found
+
+
+@pytest.mark.parametrize(
     ("text", "said"),
     [
         ("PATTERN SEQ(A a,", "CEP_PATTERN_SYNTAX"), ("", "CEP_SYNTAX_ERROR"),
