@@ -103,6 +103,7 @@ long-cluster: $(VENV)/.test
 long-streams: $(VENV)/.test
 	$(BIN)/python -m tests.stream_kills 50
 	$(BIN)/python -m tests.stream_soak
+	$(BIN)/python -m tests.rules_soak
 
 # Known weaknesses of what is installed; skipped where no advisories can be reached.
 audit: $(VENV)/.test
