@@ -16,7 +16,7 @@ from ..conftest import configured
 from .test_streaming_queries import BLOCK, Log, run
 
 ROCKS = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-STATE = "SELECT * EXCEPT (bytes), bytes > 1000 AS large FROM pattern_stream_state('{}/checkpoint')"
+STATE = "SELECT * EXCEPT (bytes, rules), bytes > 1000 AS large FROM pattern_stream_state('{}/checkpoint')"
 NO_PARTITIONS = {"spark.sql.shuffle.partitions": "1", "spark.sparkcep.streaming.buckets": "1"}
 
 
@@ -85,6 +85,33 @@ def test_what_a_rule_set_keeps(spark: SparkSession, tmp_path: Path) -> None:
         (row,) = spark.sql(STATE.format(tmp_path)).collect()
         assert (row.rows, row.bucket, row.operator) == (2, 0, 0)
         assert row.partitions >= 2
+
+
+def test_what_rules_have_cost(spark: SparkSession, tmp_path: Path) -> None:
+    """Counted on across restarts; of a rule that comes anew from there."""
+    log = Log(spark, tmp_path / "in")
+    log.views()
+    rules = {"ab": "PATTERN SEQ(A a, B b) WITHIN 20 seconds", "b": "PATTERN SEQ(B b) WITHIN 20 seconds"}
+    called = "pattern_rules(TABLE(sq_stream) PARTITION BY k ORDER BY ts, rules => TABLE(costly), event_type => e)"
+    text = f"""SELECT r.rule, sum(r.rows) AS rows, sum(r.matches) AS matches, sum(r.microseconds) > 0 AS took
+        FROM pattern_stream_state('{tmp_path}/checkpoint') LATERAL VIEW explode(rules) AS r GROUP BY 1 ORDER BY 1"""
+    found = []
+    with configured(spark, NO_PARTITIONS):
+        for step in range(3):
+            start = 100 * step
+            log.add(
+                [(1, start, "A", 1, 1), (2, start, "C", 1, 2), (1, start + 5, "B", 1, 3), (3, start + 5, "B", 1, 4)]
+            )
+            log.add([(4, start + 60, "D", 1, 5)])
+            # The watermark goes on behind these.
+            log.add([(4, start + 61, "D", 1, 5)])
+            names = ["ab", "b"] if step == 1 else ["ab"]
+            spark.createDataFrame([(n, rules[n]) for n in names], "name string, rule string").createOrReplaceTempView(
+                "costly"
+            )
+            run(spark.sql(f"SELECT rule, end_time FROM {called}"), tmp_path)
+            found.append({rule: (matches, took) for rule, rows, matches, took in spark.sql(text).collect() if rows})
+    assert found == [{"ab": (1, True)}, {"ab": (2, True), "b": (2, True)}, {"ab": (3, True)}]
 
 
 @pytest.mark.parametrize(

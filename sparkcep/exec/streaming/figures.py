@@ -8,20 +8,24 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sparkcep.exec.engines.shared.released import COSTS
 from sparkcep.exec.layouts.rows import column
 from sparkcep.exec.ordering import groups_of
 from sparkcep.exec.streaming.blobs import TIME
-from sparkcep.exec.streaming.state import any_state
+from sparkcep.exec.streaming.rule_names import RuleNames
+from sparkcep.exec.streaming.state import OF_RULE, any_state
 from sparkcep.query import PREFIX
 
 TIMESTAMP = pa.timestamp("us", "UTC")
 #: A bucket's figures. ``partitions``: those with rows, or of which something else is remembered; ``rows``: kept ones,
 #: ``earliest`` and ``latest`` their times; ``matched_to``: the watermark up to which they were matched; ``wakes_at``:
-#: when the bucket has something to do though no row comes; ``bytes``: of the state.
+#: when the bucket has something to do though no row comes; ``bytes``: of the state. ``rules``: of a rule set, what each
+#: rule has found and cost in the bucket so far.
 FIGURES = pa.schema(
     {
         "operator": pa.int32(), "bucket": pa.int32(), "partitions": pa.int64(), "rows": pa.int64(),
         "earliest": TIMESTAMP, "latest": TIMESTAMP, "matched_to": TIMESTAMP, "wakes_at": TIMESTAMP, "bytes": pa.int64(),
+        "rules": pa.list_(pa.struct({"rule": pa.string(), **dict.fromkeys(COSTS, pa.int64())})),
     }
 )  # fmt: skip
 
@@ -52,5 +56,13 @@ def _figures(operator: int, bucket: int, data: bytes, wakes_at: Any) -> dict[str
     return {
         "operator": operator, "bucket": bucket, "partitions": partitions, "rows": state.rows.num_rows,
         "earliest": times["min"], "latest": times["max"], "matched_to": matched_to, "wakes_at": wakes_at,
-        "bytes": len(data),
+        "bytes": len(data), "rules": None if state.more is None else _rules(state.more, state.names),
     }  # fmt: skip
+
+
+def _rules(more: pa.Table, names: bytes) -> list[dict[str, Any]]:
+    """What each rule has cost."""
+    known = RuleNames.from_bytes(names)
+    lines = more.filter(pc.equal(more.column("line"), OF_RULE)).select(["rule", "v0", "v1", "v2"]).to_pylist()
+    rules = known.names or known.rules
+    return [{"rule": rules[rule]} | dict(zip(COSTS, costs, strict=True)) for rule, *costs in map(dict.values, lines)]

@@ -14,14 +14,14 @@ from sparkcep.exec.arrays import Ints, int_values
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.engine import Released, StreamingEngine
 from sparkcep.exec.engines.shared.left import NEVER, SINCE, UNTIL, WIDTH, RulesLeft
-from sparkcep.exec.engines.shared.released import SharedReleased
+from sparkcep.exec.engines.shared.released import COSTS, SharedReleased
 from sparkcep.exec.engines.shared.spec import SharedSpec
 from sparkcep.exec.layouts.rows import column
 from sparkcep.exec.masks import BITS_PER_WORD
 from sparkcep.exec.shape import OperatorColumns
 from sparkcep.exec.streaming.blobs import TIME
 from sparkcep.exec.streaming.rule_names import RuleNames
-from sparkcep.exec.streaming.state import BucketState
+from sparkcep.exec.streaming.state import OF_RULE, BucketState
 from sparkcep.exec.streaming.step import Bucket, BucketOperator, StreamPlan
 from sparkcep.query import PREFIX
 
@@ -86,20 +86,23 @@ class RuleSetOperator(BucketOperator[SharedSpec]):
     def sorted(self, rows: pa.Table, times: Ints, before: BucketState | None) -> Bucket:
         """See :class:`BucketOperator`: and where rules were left."""
         bucket = super().sorted(rows, times, before)
+        costs = np.zeros((len(self.names.rules), len(COSTS)), np.int64)
         if before is None or before.more is None:
-            return replace(bucket, more=RulesLeft.of([]))
+            return replace(bucket, more=RulesLeft.of([]), costs=costs)
         more = before.more
         known_values = [name for name in _VALUES if name in more.column_names]  # others are of later releases
         values = np.zeros((more.num_rows, WIDTH), np.int64)
         for n, name in enumerate(known_values):
             values[:, n] = more.column(name).to_numpy()
-        partitions = bucket.of_lines[more.column("line").to_numpy()]
-        lines = [(partitions, more.column("rule").to_numpy().astype(np.int64), values)]
+        line, rule = more.column("line").to_numpy(), more.column("rule").to_numpy().astype(np.int64)
+        of_rule = line == OF_RULE
+        costs[rule[of_rule]] = values[of_rule, : len(COSTS)]
+        lines = [(bucket.of_lines[line[~of_rule]], rule[~of_rule], values[~of_rule])]
         known = set(RuleNames.from_bytes(before.names).rules) if before.names != self.names_bytes else None
         if known is not None and before.rows.num_rows:
             added = [n for n, rule in enumerate(self.names.rules) if rule not in known]
             lines += self.begun(added, bucket, int_values(column(before.rows, TIME.removeprefix(PREFIX)))[0])
-        return replace(bucket, more=RulesLeft.of(lines))
+        return replace(bucket, more=RulesLeft.of(lines), costs=costs)
 
     def begun(self, added: Sequence[int], bucket: Bucket, times: Ints) -> list[tuple[Ints, Ints, Ints]]:
         """Lines of new rules: they see nothing of a partition up to the last of the kept rows of these times."""
@@ -123,12 +126,12 @@ class RuleSetOperator(BucketOperator[SharedSpec]):
         here = number[known.partition] >= 0
         own = known.where(here)
         own = RulesLeft(number[own.partition], own.rule, own.values)
-        found, lines = self.rules_matcher.match_rules(batch, times, left, own, released, watermark)
+        found, lines, costs = self.rules_matcher.match_rules(batch, times, left, own, released, watermark)
         rest = known.where(~here)
         more = RulesLeft.of(
             [(rest.partition, rest.rule, rest.values), (parts[lines.partition], lines.rule, lines.values)]
         )
-        return found, replace(bucket, more=more)
+        return found, replace(bucket, more=more, costs=costs + cast("Ints", bucket.costs))
 
     # -- to the state ----------------------------------------------------------------------------------------------
 
@@ -153,10 +156,13 @@ class RuleSetOperator(BucketOperator[SharedSpec]):
 
     def state(self, bucket: Bucket, rest: pa.Table, wanted: Flags, watermark: int) -> BucketState:
         """See :class:`BucketOperator`."""
-        known = cast("RulesLeft", bucket.more)
-        line = np.cumsum(wanted) - 1
-        columns = {"line": pa.array(line[known.partition], pa.int32()), "rule": pa.array(known.rule, pa.int32())}
-        columns |= {name: pa.array(np.ascontiguousarray(known.values[:, n])) for n, name in enumerate(_VALUES)}
+        known, costs = cast("RulesLeft", bucket.more), cast("Ints", bucket.costs)
+        cost = np.flatnonzero(costs.any(axis=1))
+        line = np.append((np.cumsum(wanted) - 1)[known.partition], np.full(len(cost), OF_RULE))
+        columns = {"line": pa.array(line, pa.int32()), "rule": pa.array(np.append(known.rule, cost), pa.int32())}
+        values = np.zeros((len(line), WIDTH), np.int64)
+        values[: len(known)], values[len(known) :, : len(COSTS)] = known.values, costs[cost]
+        columns |= {name: pa.array(np.ascontiguousarray(values[:, n])) for n, name in enumerate(_VALUES)}
         own = super().state(bucket, rest, wanted, watermark)
         return replace(own, more=pa.table(columns), names=self.names_bytes)
 

@@ -16,6 +16,8 @@ FORMAT = 2
 #: The first release that wrote states as this one does. It is part of each query's meaning: a release whose engines
 #: read what they have kept otherwise says its own version here, and goes on with no state of those before it.
 STATE_SINCE = "0.2.0"
+#: Of ``more``, what stands for a partition where a line is of a rule alone.
+OF_RULE = -1
 _RELEASED, _FINGERPRINT, _FORMAT, _NAMES, _MEANING = b"released", b"fingerprint", b"format", b"names", b"meaning"
 
 
@@ -26,8 +28,8 @@ class BucketState:
     ``rows``: prepared rows, sorted by partition and order: of each partition those before the watermark that may still
     matter, then those behind it. ``left``: a line for each partition that was begun: its keys, and where matching was
     left in it. ``released``: the watermark, in microseconds, up to which rows were matched. ``more``: of a rule set, a
-    line for each rule and partition of which something is known; ``names``: what its numbers stand for, see
-    rule_names.py.
+    line for each rule and partition of which something is known, and one for each rule with what it has cost (its
+    ``line`` is OF_RULE); ``names``: what its numbers stand for, see rule_names.py.
     """
 
     rows: pa.Table
@@ -62,13 +64,14 @@ def read_state(data: bytes, meaning: StreamMeaning, tables: int = 2) -> BucketSt
 
 
 def any_state(data: bytes) -> BucketState:
-    """State of whichever query, without what it has of rules.
+    """State of whichever query.
 
     Raises:
         SparkCepError: CEP_STREAMING_STATE_CHANGED, of a later release.
     """
     (rows, left), found = _opened(data, 2)
-    return BucketState(rows, left, int(found[_RELEASED]))
+    more = _opened(data, 3)[0][2] if _NAMES in found else None
+    return BucketState(rows, left, int(found[_RELEASED]), more, found.get(_NAMES, b""))
 
 
 def _opened(data: bytes, tables: int) -> tuple[list[pa.Table], Mapping[bytes, bytes]]:

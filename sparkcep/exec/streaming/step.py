@@ -298,7 +298,7 @@ def kept_columns(shape: OperatorColumns, columns: Sequence[OutputColumn], plan: 
 class Bucket:
     """``rows`` by partition and order, their ``times`` and ``groups``; of each group where it was ``left`` and its
     ``keys``. ``arrived``: groups of the rows in the order in which they were given, kept ones first; ``of_lines``: of
-    the lines of the state. ``more``: of a rule set, where rules were left."""
+    the lines of the state. Of a rule set ``more``: where rules were left; ``costs``: what they have cost so far."""
 
     rows: pa.Table
     times: Ints
@@ -308,6 +308,7 @@ class Bucket:
     arrived: Ints
     of_lines: Ints
     more: RulesLeft | None = None
+    costs: Ints | None = None
 
 
 def _filtered(rows: pa.Table, mask: npt.NDArray[np.bool_]) -> pa.Table:

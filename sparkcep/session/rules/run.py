@@ -379,7 +379,8 @@ class RuleSet:
         """The plan with what it has more over a stream."""
         settings = self.call.settings
         event_id = (self.call.keys.event_id,) if self.call.keys.event_id else ()
-        rules = [repr((b.rule.name, b.rule.text, sorted(b.rule.parameters.items()))) for b, _ in taken]
+        known_by = (repr((b.rule.name, b.rule.text, sorted(b.rule.parameters.items()))) for b, _ in taken)
+        rules = dict(zip((b.rule.name for b, _ in taken), known_by, strict=True))
         types = dict(zip(self.columns, self.column_types, strict=True))
         log = StreamSource(self.call.input_sql.text, self.analyzer.values, types, is_pattern=False)
         stream = stream_input(plan.input, [own for _, own in taken], rules, settings, log, event_id)

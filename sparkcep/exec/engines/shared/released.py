@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -20,6 +21,10 @@ from sparkcep.exec.engines.shared.rule import Matches, OwnBatch, chosen, in_shar
 from sparkcep.exec.engines.shared.spec import RuleSpec, SharedSpec
 from sparkcep.exec.engines.shared.taken import RELEASED, TakesReleased
 from sparkcep.exec.kernels.rows.rows import AT_ROW, COVERED, FIRST_ROW, PROGRESS
+
+#: What is counted of each rule of a stream: rows that were looked at (again in a later step, where they are kept),
+#: matches, and microseconds of the processor.
+COSTS = ("rows", "matches", "microseconds")
 
 
 class Asked(NamedTuple):
@@ -78,8 +83,8 @@ class SharedReleased(ReleasedDefaults):
 
     def match_rules(
         self, batch: Batch, times: Ints, left: Ints, known: RulesLeft, released: int, watermark: int
-    ) -> tuple[Released, RulesLeft]:
-        """As :meth:`match_released`, and where rules are left.
+    ) -> tuple[Released, RulesLeft, Ints]:
+        """As :meth:`match_released`, where rules are left, and what they cost, see :data:`COSTS`.
 
         Args:
             left: (partitions, PROGRESS) of which FIRST_ROW counts the partition's rows, for positions.
@@ -88,7 +93,13 @@ class SharedReleased(ReleasedDefaults):
         rows = SharedRows(batch, self.spec.order)
         asked = Asked(rows, times, left[:, FIRST_ROW].copy(), released, watermark)
         has_items = self.spec.has_items
-        found = [rule.step(asked, known, has_items) for rule in self.rules]
+        found, costs = [], np.zeros((len(self.rules), len(COSTS)), np.int64)
+        for number, rule in enumerate(self.rules):
+            started = time.thread_time_ns()
+            step = rule.step(asked, known, has_items)
+            took = (time.thread_time_ns() - started) // 1000
+            costs[number] = step.looked_at, 0 if step.table is None else len(step.table), took
+            found.append(step)
         cut = np.full(len(left), watermark, np.int64)
         for step in found:
             np.minimum.at(cut, step.partitions, step.since)
@@ -97,7 +108,7 @@ class SharedReleased(ReleasedDefaults):
         lines = [line for rule, step in zip(self.rules, found, strict=True) if (line := rule.line(step, cut))]
         tables = [step.table for step in found if step.table is not None]
         table = joined(tables) if tables else nothing(has_items)
-        return Released(table, drop, sum(step.changed for step in found)), RulesLeft.of(lines)
+        return Released(table, drop, sum(step.changed for step in found)), RulesLeft.of(lines), costs
 
 
 def _lengths(rules: Sequence[_Rule]) -> tuple[Ints, Ints]:
@@ -109,7 +120,7 @@ def _lengths(rules: Sequence[_Rule]) -> tuple[Ints, Ints]:
 class _Step(NamedTuple):
     """What a step of one rule gives. ``table``: output rows, None for none. Of ``partitions``: up to which time it
     needs no rows, ``since``; up to which it must not see those that are there, ``unseen``; where it is ``left``; up to
-    when it suppresses matches, ``until``."""
+    when it suppresses matches, ``until``. ``looked_at``: how many of the rows were."""
 
     table: MatchTable | None
     partitions: Ints
@@ -118,6 +129,7 @@ class _Step(NamedTuple):
     left: Ints
     until: Ints
     changed: int = 0
+    looked_at: int = 0
 
 
 class _Rule:
@@ -165,7 +177,7 @@ class _Rule:
         left[own.partitions] = of_own
         every = np.union1d(partitions, own.partitions)
         since, unseen = self.advanced(asked, own, times, drop, unseen, left)
-        return _Step(table, every, since[every], unseen[every], left[every], until[every], changed)
+        return _Step(table, every, since[every], unseen[every], left[every], until[every], changed, len(own.places))
 
     def first_alerts(self, times: Ints, found: Matches, until: Ints) -> Matches:
         """The matches that end behind those which suppress them.

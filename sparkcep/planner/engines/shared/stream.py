@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sparkcep.exec.streaming.meaning import text_digest
 from sparkcep.exec.streaming.rule_names import RuleNames
@@ -20,7 +20,7 @@ from sparkcep.settings import Settings
 def stream_input(
     given: InputPlan,
     plans: Sequence[AnyPlan],
-    rules: Sequence[str],
+    rules: Mapping[str, str],
     settings: Settings,
     log: StreamSource,
     event_id: Sequence[str] = (),
@@ -28,8 +28,8 @@ def stream_input(
     """How the rows of a set's log reach its operator, and what that keeps.
 
     Args:
-        plans: of the rules in it. rules: what beside the log says what each of them is. log: what says what the log is.
-        event_id: the expression that tells events apart, if one does.
+        plans: of the rules in it. rules: what beside the log says what each of them is, by name. log: what says what
+            the log is. event_id: the expression that tells events apart, if one does.
     """
     query = given.query
     items = bucket_items(given, [text for text, _ in given.keys], settings.stream_buckets)
@@ -42,7 +42,8 @@ def stream_input(
     names = RuleNames(
         {n: text_digest(given.replaced.get(n, text)) for n, text in enumerate(given.fields.texts)},
         tuple(text_digest(" AND ".join(c.sql() for c in given.tests[n])) for n in sorted(given.tests)),
-        tuple(text_digest(rule) for rule in rules),
+        tuple(text_digest(rule) for rule in rules.values()),
+        tuple(rules),
     )
     stream = StreamPlan(
         order=row_order(given), meaning=meaning, remembers=True, late_rows=settings.stream_late_rows, rules=names
