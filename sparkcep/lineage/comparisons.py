@@ -28,10 +28,10 @@ class Comparison:
     either: tuple[Comparison, ...] = ()
 
 
-def bounds(asked: Sequence[Comparison]) -> tuple[int | None, int | None]:
+def bounds(comparisons: Sequence[Comparison]) -> tuple[int | None, int | None]:
     """The least and the most of whole numbers that meet all tests; None: any."""
     low, high = None, None
-    for test in asked:
+    for test in comparisons:
         own_low, own_high = _bounds(test)
         low = own_low if low is None else low if own_low is None else max(low, own_low)
         high = own_high if high is None else high if own_high is None else min(high, own_high)
@@ -49,9 +49,9 @@ def _bounds(test: Comparison) -> tuple[int | None, int | None]:
     }[test.operator]  # fmt: skip
 
 
-def let_through(asked: Sequence[Comparison], values: pa.Array) -> pa.Array:
+def let_through(comparisons: Sequence[Comparison], values: pa.Array) -> pa.Array:
     """Which values meet all tests; those that are NULL do not."""
-    return pc.fill_null(reduce(pc.and_kleene, (_met(test, values) for test in asked)), False)
+    return pc.fill_null(reduce(pc.and_kleene, (_met(test, values) for test in comparisons)), False)
 
 
 def _met(test: Comparison, values: pa.Array) -> pa.Array:

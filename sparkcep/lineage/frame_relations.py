@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sparkcep.lineage.plain_select import NotPlain, Select, name_parts, plain_select
-from sparkcep.lineage.text_steps import Column, Leaf, NotTold, Place, Step, as_named, find, folded
+from sparkcep.lineage.text_steps import Column, Leaf, Place, Step, UnknownOrigin, as_named, find, folded
 
 #: Messages that take some rows away, or change their order.
 _TAKE_AWAY = ("sort", "limit", "offset", "repartition")
@@ -34,45 +34,45 @@ class FrameRelations:
         """What a message of the client stands for.
 
         Raises:
-            NotTold: with the reason.
+            UnknownOrigin: with the reason.
         """
         kind = str(message.WhichOneof("rel_type"))
-        own = getattr(message, kind)
+        of_kind = getattr(message, kind)
         if kind == "read":
-            return self.read(own)
+            return self.read(of_kind)
         if kind == "sql":
-            return self.sql(own)
+            return self.sql(of_kind)
         if kind == "subquery_alias":
-            return self.relation(own.input)
+            return self.relation(of_kind.input)
         if kind == "filter" or kind in _TAKE_AWAY:
-            below = self.relation(own.input)
+            below = self.relation(of_kind.input)
             return Step(below, tuple(as_named(below.names)), gap=below.gap, whole=False, place=self.place)
         if kind == "project":
-            return self.project(self.relation(own.input), own.expressions)
+            return self.project(self.relation(of_kind.input), of_kind.expressions)
         if kind == "with_columns":
-            return self.with_columns(self.relation(own.input), own.aliases)
+            return self.with_columns(self.relation(of_kind.input), of_kind.aliases)
         if kind == "with_columns_renamed":
-            return self.renamed(self.relation(own.input), own)
-        raise NotTold(f"a DataFrame with {kind}")
+            return self.renamed(self.relation(of_kind.input), of_kind)
+        raise UnknownOrigin(f"a DataFrame with {kind}")
 
-    def read(self, own: Any) -> Leaf | Step:
+    def read(self, message: Any) -> Leaf | Step:
         """A table by its name."""
-        if not own.HasField("named_table") or own.is_streaming or own.named_table.options:
-            raise NotTold("a DataFrame of files, or of a table with options")
-        parts = name_parts(own.named_table.unparsed_identifier)
+        if not message.HasField("named_table") or message.is_streaming or message.named_table.options:
+            raise UnknownOrigin("a DataFrame of files, or of a table with options")
+        parts = name_parts(message.named_table.unparsed_identifier)
         if parts is None:
-            raise NotTold("a DataFrame of a table whose name cannot be read")
+            raise UnknownOrigin("a DataFrame of a table whose name cannot be read")
         return self.table(parts)
 
-    def sql(self, own: Any) -> Step:
+    def sql(self, message: Any) -> Step:
         """A query of the session."""
-        if own.args or own.pos_args or own.named_arguments or own.pos_arguments:
-            raise NotTold("a DataFrame of a query with arguments")
+        if message.args or message.pos_args or message.named_arguments or message.pos_arguments:
+            raise UnknownOrigin("a DataFrame of a query with arguments")
         try:
             # As the statement's own text is: Spark formats it.
-            return self.query(plain_select(own.query.replace("{", "{{").replace("}", "}}")))
+            return self.query(plain_select(message.query.replace("{", "{{").replace("}", "}}")))
         except NotPlain as error:
-            raise NotTold(f"{error} in a DataFrame's query") from None
+            raise UnknownOrigin(f"{error} in a DataFrame's query") from None
 
     def project(self, below: Leaf | Step, expressions: Sequence[Any]) -> Step:
         """Columns that are picked."""
@@ -82,7 +82,7 @@ class FrameRelations:
             if expression.WhichOneof("expr_type") == "unresolved_star":
                 star = expression.unresolved_star
                 if star.HasField("unparsed_target") or star.HasField("plan_id"):
-                    raise NotTold("a DataFrame with the columns of another one")
+                    raise UnknownOrigin("a DataFrame with the columns of another one")
                 gap = len(columns) + below.gap if gap is None and below.gap is not None else gap
                 columns += as_named(below.names)
             else:
@@ -92,30 +92,30 @@ class FrameRelations:
     def with_columns(self, below: Leaf | Step, aliases: Sequence[Any]) -> Step:
         """Columns that are added, or take others' places."""
         if below.gap is not None:
-            raise NotTold("a DataFrame with columns added to some that are not known")
+            raise UnknownOrigin("a DataFrame with columns added to some that are not known")
         columns = as_named(below.names)
         for alias in aliases:
             if len(alias.name) != 1 or alias.metadata:
-                raise NotTold("a DataFrame with ambiguous columns")
+                raise UnknownOrigin("a DataFrame with ambiguous columns")
             column = Column(alias.name[0], _below(below, alias.expr))
             same = [at for at, own in enumerate(columns) if folded(own.name or "") == folded(alias.name[0])]
             if len(same) > 1 or any(columns[at].name != alias.name[0] for at in same):
-                raise NotTold("a DataFrame with ambiguous columns")
+                raise UnknownOrigin("a DataFrame with ambiguous columns")
             if same:
                 columns[same[0]] = column
             else:
                 columns.append(column)
         return self.step(below, columns)
 
-    def renamed(self, below: Leaf | Step, own: Any) -> Step:
+    def renamed(self, below: Leaf | Step, message: Any) -> Step:
         """Columns with other names, one after the other."""
-        if own.rename_columns_map:
-            raise NotTold("a DataFrame with columns renamed by an older client")
+        if message.rename_columns_map:
+            raise UnknownOrigin("a DataFrame with columns renamed by an older client")
         names = list(below.names)
-        for rename in own.renames:
+        for rename in message.renames:
             at = find(names, (rename.col_name,))
             if at is None or names[at] != rename.col_name:
-                raise NotTold(f"a DataFrame with {rename.col_name} renamed")
+                raise UnknownOrigin(f"a DataFrame with {rename.col_name} renamed")
             names[at] = rename.new_col_name
         return self.step(below, as_named(names), below.gap)
 
@@ -125,7 +125,7 @@ class FrameRelations:
         if expression.WhichOneof("expr_type") == "alias":
             alias = expression.alias
             if len(alias.name) != 1:
-                raise NotTold("a DataFrame with ambiguous columns")
+                raise UnknownOrigin("a DataFrame with ambiguous columns")
             name, expression = alias.name[0], alias.expr
         at = _below(below, expression)
         if at is not None and name is None:

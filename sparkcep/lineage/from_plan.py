@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from sparkcep.lineage.comparisons import Comparison
 from sparkcep.lineage.descent import Made, Step, descended, same
 from sparkcep.lineage.origin import Origin
-from sparkcep.lineage.plan_filters import asked, asked_of
+from sparkcep.lineage.plan_filters import comparisons, predicate_comparisons
 from sparkcep.spark.plan import analysed, over_plan
 
 _BETWEEN = "\u0001\u0002\u0001"
@@ -50,7 +50,7 @@ def origins(frame: DataFrame, columns: Collection[str], predicates: Sequence[str
         plan = analysed(frame)
         numbers = [number for _, number in _outputs(plan)]
         wanted = {n: c for n, c in zip(numbers, frame.columns, strict=True) if c in columns}
-        tests = asked_of(frame, predicates)
+        tests = predicate_comparisons(frame, predicates)
         return [_origin(frame.sparkSession, leaf, path, wanted, tests) for leaf, path in _leaves(plan, (), {})]
     return []
 
@@ -82,7 +82,7 @@ def _leaves(
         elif kind == "Filter":
             below, condition = node.child(), node.condition()
             tested = frozenset(_references(condition))
-            step = Step(tested=tested, asks=tuple(asked(condition)), by_row=bool(condition.deterministic()))
+            step = Step(tested=tested, asks=tuple(comparisons(condition)), by_row=bool(condition.deterministic()))
         elif kind == "Project":
             below, step = node.child(), Step(_projected(node))
         elif kind == "WithCTE":

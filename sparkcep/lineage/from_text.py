@@ -26,9 +26,9 @@ from sparkcep.index.tables import INTEGERS
 from sparkcep.lineage.comparisons import Comparison
 from sparkcep.lineage.descent import descended
 from sparkcep.lineage.origin import Origin
-from sparkcep.lineage.text_filters import asked
+from sparkcep.lineage.text_filters import column_comparisons
 from sparkcep.lineage.text_relations import TextRelations
-from sparkcep.lineage.text_steps import Leaf, NotTold, Place, Step, Told, find, folded, origin_of
+from sparkcep.lineage.text_steps import Leaf, Place, PlacedComparison, Step, UnknownOrigin, find, folded, origin_of
 from sparkcep.query import PREFIX, SOURCE, in_backticks, quote
 from sparkcep.spark.plan import CHAR_METADATA
 
@@ -63,7 +63,7 @@ class _Test:
 
     column: str
     type: str
-    told: Told
+    placed: PlacedComparison
 
 
 def text_origin(
@@ -77,16 +77,16 @@ def text_origin(
         predicates: SQL over the relation, likewise fit; rows that do not meet it do not matter.
 
     Raises:
-        NotTold: why it is not told.
+        UnknownOrigin: with the reason.
     """
     top = TextRelations(statement.spark, statement.arguments, statement.case_sensitive).read(text)
     steps, leaf = _chain(top)
     names = source.schema.names
     certain = top.certain
     if len(names) < certain or (top.gap is None and len(names) > certain):
-        raise NotTold("the input has other columns than its text")
+        raise UnknownOrigin("the input has other columns than its text")
     if any(own.name not in (None, name) for own, name in zip(top.columns[:certain], names, strict=False)):
-        raise NotTold("the input has other columns than its text")
+        raise UnknownOrigin("the input has other columns than its text")
     _check_files(source, steps, leaf)
     tests = _of_predicates(names, predicates)
     return _origin(statement, source, steps, leaf, columns, tests), leaf
@@ -102,9 +102,9 @@ def text_tests(statement: Statement, source: DataFrame, predicates: Sequence[str
     return _by_column(statement, tests)
 
 
-def _of_predicates(names: Sequence[str], predicates: Sequence[str]) -> list[tuple[int, Told]]:
-    found = ((find(names, column), Told(test, _OWN)) for text in predicates for column, test in asked(text))
-    return [(at, test) for at, test in found if at is not None]
+def _of_predicates(names: Sequence[str], predicates: Sequence[str]) -> list[tuple[int, PlacedComparison]]:
+    tests = ((find(names, column), test) for text in predicates for column, test in column_comparisons(text))
+    return [(at, PlacedComparison(test, _OWN)) for at, test in tests if at is not None]
 
 
 def _chain(top: Step) -> tuple[list[Step], Leaf]:
@@ -119,13 +119,13 @@ def _check_files(source: DataFrame, steps: Sequence[Step], leaf: Leaf) -> None:
     """Spark must read what the texts say, as far as it tells: the table's files and no others.
 
     Raises:
-        NotTold: it reads others.
+        UnknownOrigin: it reads others.
     """
     if leaf.format == "delta" or not all(step.whole and step.tested is not None for step in steps):
         return  # which may read other tables too, as subqueries do
     with suppress(PySparkException):
         if not set(source.inputFiles()) <= set(leaf.files.inputFiles()):
-            raise NotTold(f"Spark reads other files for the input than those of {leaf.source}")
+            raise UnknownOrigin(f"Spark reads other files for the input than those of {leaf.source}")
 
 
 def _compared_as(type_: DataType | None, metadata: Mapping[str, object] | None) -> str:
@@ -137,7 +137,7 @@ def _compared_as(type_: DataType | None, metadata: Mapping[str, object] | None) 
 
 def _origin(
     statement: Statement, source: DataFrame, steps: Sequence[Step], leaf: Leaf, columns: Collection[str],
-    predicates: Sequence[tuple[int, Told]],
+    predicates: Sequence[tuple[int, PlacedComparison]],
 ) -> Origin:  # fmt: skip
     """The table at the end of some steps.
 
@@ -157,7 +157,7 @@ def _origin(
     own, types = dict(enumerate(leaf.files.schema.names)), {f.name: f.dataType for f in leaf.files.schema.fields}
     fields = {f.name: f.dataType for f in source.schema.fields}
     plain = {column: below for column, below in end.by_name(own) if fields[column] == types[below]}
-    tests = _by_column(statement, [_test(leaf, leaf, at, told) for at, told in end.asks])
+    tests = _by_column(statement, [_test(leaf, leaf, at, placed) for at, placed in end.asks])
     query = _text(steps, sorted(wanted))
     over = partial(_over, statement, source, leaf, {at: _name(steps[0], at) for at in wanted}, query)
     tested = frozenset(own[at] for at in end.tested)
@@ -166,14 +166,14 @@ def _origin(
 
 def _is_compared(statement: Statement, step: Step, leaf: Leaf) -> bool:
     """Whether all that a view's condition says compares here as it does there, where a setting may change it."""
-    return None not in _comparisons(statement, [_test(step.below, leaf, at, told) for at, told in step.asks])
+    return None not in _comparisons(statement, [_test(step.below, leaf, at, placed) for at, placed in step.asks])
 
 
-def _test(below: Leaf | Step, leaf: Leaf, at: int, told: Told) -> _Test:
+def _test(below: Leaf | Step, leaf: Leaf, at: int, placed: PlacedComparison) -> _Test:
     """What is asked of a column of some relation on the way."""
     name, type_ = origin_of(below, at)
     field = None if name is None else leaf.files.schema[name]
-    return _Test(name or "", _compared_as(type_, field.metadata if field else None), told)
+    return _Test(name or "", _compared_as(type_, field.metadata if field else None), placed)
 
 
 def _told_apart(names: Sequence[str | None], wanted: Collection[int]) -> bool:
@@ -190,7 +190,7 @@ def _comparisons(statement: Statement, tests: Sequence[_Test]) -> list[Compariso
     values: dict[tuple[str, str], int | str | None] = {}
     asked_of_spark: list[tuple[str, str]] = []
     for test in tests:
-        for constant in _constants(test.told.comparison):
+        for constant in _constants(test.placed.comparison):
             key = constant, test.type
             if key in values:
                 continue
@@ -215,7 +215,7 @@ def _comparisons(statement: Statement, tests: Sequence[_Test]) -> list[Compariso
             found.append(value)
         return Comparison(comparison.operator, tuple(found), tuple(side for side in sides if side is not None))
 
-    return [known(test, test.told.comparison) for test in tests]
+    return [known(test, test.placed.comparison) for test in tests]
 
 
 def _by_column(statement: Statement, tests: Sequence[_Test]) -> dict[str, tuple[Comparison, ...]]:
@@ -246,9 +246,10 @@ def _may_ask(constant: str, test: _Test) -> bool:
     """Whether the session may say what a constant is that stands somewhere."""
     if test.type not in _NUMBERS:
         return False
-    if test.told.place.is_view:
-        clock = test.told.place.same_clock and test.type in ("timestamp", "timestamp_ntz") and _TIME.fullmatch(constant)
-        return bool(clock) or (test.type == "date" and _DATE.fullmatch(constant) is not None)
+    if test.placed.place.is_view:
+        if test.type == "date":
+            return _DATE.fullmatch(constant) is not None
+        return test.placed.place.same_clock and test.type in TIMES and _TIME.fullmatch(constant) is not None
     if test.type == "string" or test.type in INTEGERS:
         return True
     # 'now' and the like are another time for each that asks.

@@ -170,7 +170,7 @@ class _Reader(TokenText):
             raise NotPlain("no SELECT")
         return replace(self.select(low + 1, high), commons=tuple(commons))
 
-    def commons(self, at: int, high: int, found: list[Common]) -> int:
+    def commons(self, at: int, high: int, commons: list[Common]) -> int:
         """Read the definitions of a WITH list.
 
         Returns:
@@ -187,9 +187,9 @@ class _Reader(TokenText):
             if self.word(at) != "AS" or self.operator(at + 1) != "(" or close >= high:
                 raise NotPlain("a WITH list that cannot be read")
             try:
-                found.append(Common(name, names, self.query(at + 2, close)))
+                commons.append(Common(name, names, self.query(at + 2, close)))
             except NotPlain as error:
-                found.append(Common(name, names, str(error)))
+                commons.append(Common(name, names, str(error)))
             at = close + 1
             if self.operator(at) != ",":
                 return at
@@ -278,7 +278,7 @@ class _Reader(TokenText):
             return alias, names, at
         return alias, None, at
 
-    def joined(self, found: Select, at: int, high: int) -> tuple[Select, int]:
+    def joined(self, select: Select, at: int, high: int) -> tuple[Select, int]:
         """A query with the joins and views of its rows that begin at a token, and the token behind them."""
         behind = _CLAUSES | _JOIN_WORDS
         while at < high and (self.word(at) == "LATERAL" or self.word(at) in _JOIN_WORDS):
@@ -287,7 +287,7 @@ class _Reader(TokenText):
                     raise NotPlain("LATERAL")
                 start = at + 2 + (self.word(at + 2) == "OUTER")
                 at = self.first(behind, start, high)
-                found = replace(found, whole=False, repeats=True, more=True)
+                select = replace(select, whole=False, repeats=True, more=True)
             else:
                 start = at
                 while at < high and self.word(at) in _JOIN_WORDS:
@@ -297,14 +297,14 @@ class _Reader(TokenText):
                     raise NotPlain(kind)
                 start, at = at, self.first(behind, at + (self.word(at) == "VALUES"), high)
                 adds = _JOINS[kind]
-                found = replace(found, whole=False, repeats=found.repeats or adds, more=found.more or adds)
+                select = replace(select, whole=False, repeats=select.repeats or adds, more=select.more or adds)
                 if self.word(at) == "ON" and start < at < high:
                     end = self.first(behind, at + 1, high)
                     self.condition(at + 1, end)
                     at = end
             if at == start:
                 raise NotPlain("a FROM that cannot be read")
-        return found, at
+        return select, at
 
     # -- SELECT ----------------------------------------------------------------------------------------------------
 

@@ -26,16 +26,16 @@ _TYPES = ("string", "tinyint", "smallint", "int", "bigint", "timestamp", "timest
 _NOW = re.compile(r"current_|curdate|\bnow\b|localtime|\buser\b", re.IGNORECASE)
 
 
-def asked_of(frame: DataFrame, predicates: Sequence[str]) -> list[tuple[int, Comparison]]:
+def predicate_comparisons(frame: DataFrame, predicates: Sequence[str]) -> list[tuple[int, Comparison]]:
     """What SQL predicates over a relation ask of its columns, by the numbers of their attributes."""
     if not predicates:
         return []
     with suppress(Exception):  # there is no public way to a plan: whoever asks does without
-        return list(asked(analysed(frame.where(" AND ".join(f"({p})" for p in predicates))).condition()))
+        return list(comparisons(analysed(frame.where(" AND ".join(f"({p})" for p in predicates))).condition()))
     return []
 
 
-def asked_by_column(frame: DataFrame, predicates: Sequence[str]) -> dict[str, tuple[Comparison, ...]]:
+def comparisons_by_column(frame: DataFrame, predicates: Sequence[str]) -> dict[str, tuple[Comparison, ...]]:
     """What SQL predicates over a relation ask of its columns."""
     out: dict[str, tuple[Comparison, ...]] = {}
     if not predicates:
@@ -43,26 +43,26 @@ def asked_by_column(frame: DataFrame, predicates: Sequence[str]) -> dict[str, tu
     with suppress(Exception):
         attributes = analysed(frame).output()
         names = {int(attributes.apply(k).exprId().id()): name for k, name in enumerate(frame.columns)}
-        for number, test in asked_of(frame, predicates):
+        for number, test in predicate_comparisons(frame, predicates):
             out[names[number]] = (*out.get(names[number], ()), test)
     return out
 
 
-def asked(condition: Any) -> Iterator[tuple[int, Comparison]]:
+def comparisons(condition: Any) -> Iterator[tuple[int, Comparison]]:
     """What a condition asks of single attributes, all of which it needs."""
-    yield from _asked(condition, {})
+    yield from _comparisons(condition, {})
 
 
 #: What a condition calls some of its parts, by their ids as text: BETWEEN does.
 _Names = Mapping[str, Any]
 
 
-def _asked(condition: Any, names: _Names) -> Iterator[tuple[int, Comparison]]:
+def _comparisons(condition: Any, names: _Names) -> Iterator[tuple[int, Comparison]]:
     with suppress(Exception):  # a constant that only Spark's optimizer makes one of
         condition, names, kind = _replaced(condition, names)
         if kind == "And":
-            yield from _asked(condition.left(), names)
-            yield from _asked(condition.right(), names)
+            yield from _comparisons(condition.left(), names)
+            yield from _comparisons(condition.right(), names)
         elif (found := _comparison(condition, names, kind)) is not None:
             yield found
 

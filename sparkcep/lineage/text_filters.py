@@ -34,7 +34,7 @@ _FUNCTIONS = frozenset(("timestamp_seconds", "timestamp_millis", "timestamp_micr
 #: Parts of a column's name.
 ColumnName: TypeAlias = tuple[str, ...]
 #: A column, and how it compares with constants, which are texts.
-Asked: TypeAlias = tuple[ColumnName, Comparison]
+ColumnComparison: TypeAlias = tuple[ColumnName, Comparison]
 
 
 def columns_read(text: str) -> frozenset[ColumnName] | None:
@@ -70,13 +70,14 @@ def _is_constant(text: str) -> bool:
     return tree is not None and all(_is_of(node, _CONSTANT) for node in tree.walk())
 
 
-def asked(condition: str, *, whole: bool = False) -> list[Asked]:
+def column_comparisons(condition: str, *, whole: bool = False) -> list[ColumnComparison]:
     """What a condition asks of single columns, all of which it needs.
 
     Args:
         whole: whether that must be all that it says; nothing where it is not.
 
-    >>> [(column, test.operator, test.values) for column, test in asked("k IN ('a', 'b') AND 5 < l.t AND p % 2 = 0")]
+    >>> tests = column_comparisons("k IN ('a', 'b') AND 5 < l.t AND p % 2 = 0")
+    >>> [(column, test.operator, test.values) for column, test in tests]
     [(('k',), '=', ("'a'", "'b'")), (('l', 't'), '>', ('5',))]
     """
     try:
@@ -124,12 +125,12 @@ class _Reader(TokenText):
                 begin = at + 1
         return [*out, (begin, high)]
 
-    def unread(self) -> list[Asked]:
+    def unread(self) -> list[ColumnComparison]:
         if self.whole:
             raise _Unread
         return []
 
-    def needed(self, low: int, high: int) -> list[Asked]:
+    def needed(self, low: int, high: int) -> list[ColumnComparison]:
         """What a range of tokens needs."""
         low, high = self.inside(low, high)
         if any(self.word(at) == "CASE" for at in self.outside(low, high)):
@@ -145,7 +146,7 @@ class _Reader(TokenText):
             return [found for part in parts for found in self.needed(*part)]
         return self.comparison(low, high) or self.unread()
 
-    def comparison(self, low: int, high: int) -> list[Asked]:
+    def comparison(self, low: int, high: int) -> list[ColumnComparison]:
         """What one comparison asks; nothing of any other condition."""
         outside = self.outside(low, high)
         for at in outside:
@@ -164,7 +165,7 @@ class _Reader(TokenText):
             return [(column, Comparison(TURNED[operator], (left,)))] if _is_constant(left) else []
         return []
 
-    def listed(self, column: ColumnName, at: int, high: int) -> list[Asked]:
+    def listed(self, column: ColumnName, at: int, high: int) -> list[ColumnComparison]:
         """What `column IN (...)` and `column BETWEEN ... AND ...` ask, from the word on."""
         if self.word(at) == "BETWEEN":
             ends = [k for k in self.outside(at + 1, high) if self.word(k) == "AND"]

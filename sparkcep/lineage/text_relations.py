@@ -21,14 +21,14 @@ from sparkcep.index import source_of, sources
 from sparkcep.index.tables import Source
 from sparkcep.lineage.frame_relations import FrameRelations
 from sparkcep.lineage.plain_select import Argument, Common, Named, NotPlain, Select, name_parts, plain_select
-from sparkcep.lineage.text_filters import asked, columns_read
+from sparkcep.lineage.text_filters import column_comparisons, columns_read
 from sparkcep.lineage.text_steps import (
     Column,
     Leaf,
-    NotTold,
     Place,
+    PlacedComparison,
     Step,
-    Told,
+    UnknownOrigin,
     as_named,
     find,
     folded,
@@ -66,25 +66,25 @@ class TextRelations:
         """A query of the user's statement.
 
         Raises:
-            NotTold: with the reason.
+            UnknownOrigin: with the reason.
         """
         if self.setting("spark.sql.parser.quotedRegexColumnNames") == "true":
-            raise NotTold("names of columns are patterns of names")
+            raise UnknownOrigin("names of columns are patterns of names")
         try:
             return self.query(plain_select(text), {}, Place(case_sensitive=self.case_sensitive))
         except NotPlain as error:
-            raise NotTold(f"{error}") from None
+            raise UnknownOrigin(f"{error}") from None
 
     def query(self, select: Select, scope: Mapping[str, _Common], place: Place) -> Step:
         """A query, with the definitions of WITH lists in sight."""
         self.nested += 1
         if self.nested > _MOST_NESTED:
-            raise NotTold("too many queries in each other")
+            raise UnknownOrigin("too many queries in each other")
         scope = dict(scope)
         before = frozenset(scope)
         for common in select.commons:
             if folded(common.name) in before:
-                raise NotTold(f"{common.name} is defined in more than one WITH list")
+                raise UnknownOrigin(f"{common.name} is defined in more than one WITH list")
             scope[folded(common.name)] = common.name, partial(self.common, common, dict(scope), place)
         relation = select.relation
         if isinstance(relation, Select):
@@ -100,7 +100,7 @@ class TextRelations:
     def common(self, common: Common, scope: Mapping[str, _Common], place: Place) -> Step:
         """A definition of a WITH list, read where it is named."""
         if isinstance(common.query, str):
-            raise NotTold(f"{common.query} in {common.name}")
+            raise UnknownOrigin(f"{common.query} in {common.name}")
         below = self.query(common.query, scope, place)
         return below if common.names is None else renamed(below, common.names)
 
@@ -109,7 +109,7 @@ class TextRelations:
         if len(relation.parts) == 1 and (found := scope.get(folded(relation.parts[0]))) is not None:
             name, common = found
             if name != relation.parts[0] and place.case_sensitive is not False:
-                raise NotTold(f"{relation.text} may be {name} of a WITH list")
+                raise UnknownOrigin(f"{relation.text} may be {name} of a WITH list")
             return common()
         return self.table(relation.parts, place)
 
@@ -122,13 +122,13 @@ class TextRelations:
             return self.leaf(source, source.format)
         facts = self.facts(parts, place)
         if _is_temporary(facts) and parts[:-1] not in ((), ("session",), ("system", "session")):
-            raise NotTold(f"Spark does not say where the view {'.'.join(parts)} is")
+            raise UnknownOrigin(f"Spark does not say where the view {'.'.join(parts)} is")
         whole = (facts["catalog_name"], *facts["namespace"], facts["table_name"])
         name = ".".join(map(in_backticks, whole))
         if facts.get("type") == "VIEW":
             return self.view(facts, name)
         if facts.get("type") not in ("MANAGED", "EXTERNAL"):
-            raise NotTold(f"{'.'.join(parts)} is neither a table nor a view")
+            raise UnknownOrigin(f"{'.'.join(parts)} is neither a table nor a view")
         return self.leaf(Source("table", whole), str(facts.get("provider", "")).lower())
 
     def leaf(self, source: Source, format_: str) -> Leaf:
@@ -136,7 +136,7 @@ class TextRelations:
         try:
             return Leaf(source, sources.load(self.spark, source), format_)
         except PatternIndexError as error:
-            raise NotTold(error.sentence.rstrip(".")) from None
+            raise UnknownOrigin(error.sentence.rstrip(".")) from None
 
     def facts(self, parts: tuple[str, ...], place: Place) -> Mapping[str, Any]:
         """What Spark says of the table or view that a name means where it stands."""
@@ -148,17 +148,17 @@ class TextRelations:
             # Which temporary views there were when a view was made is not told.
             if place.temporary and self.is_temporary(parts[0]):
                 if facts is not None:
-                    raise NotTold(f"{text} is a table and a temporary view")
+                    raise UnknownOrigin(f"{text} is a table and a temporary view")
                 facts = self.described(parts)
         elif len(parts) == 2:
             known = ("global_temp", "session", "system")
             if parts[0].lower() in known or self.setting(f"spark.sql.catalog.{parts[0]}"):
-                raise NotTold(f"{text} may be in another catalog")
+                raise UnknownOrigin(f"{text} may be in another catalog")
             facts = self.described((place.namespace[0], *parts))
         else:
             facts = self.described(parts)
         if facts is None or not facts.get("catalog_name") or not facts.get("namespace") or not facts.get("table_name"):
-            raise NotTold(f"Spark does not say what {text} is")
+            raise UnknownOrigin(f"Spark does not say what {text} is")
         return facts
 
     def described(self, parts: Sequence[str]) -> Mapping[str, Any] | None:
@@ -202,18 +202,18 @@ class TextRelations:
         shown = facts["table_name"] if _is_temporary(facts) else name.replace("`", "")
         text, outputs = facts.get("view_text"), facts.get("view_query_output_columns")
         if not text or not outputs:
-            raise NotTold(f"Spark does not tell the text of the view {shown}")
+            raise UnknownOrigin(f"Spark does not tell the text of the view {shown}")
         if facts.get("view_schema_mode") not in _SCHEMA_MODES or facts.get("collation", "UTF8_BINARY") != "UTF8_BINARY":
-            raise NotTold(f"the view {shown} has columns or collations of its own kind")
+            raise UnknownOrigin(f"the view {shown} has columns or collations of its own kind")
         given = facts.get("view_creation_spark_configuration")
         try:
             below = self.query(plain_select(text), {}, self.place_of(facts, given, shown))
         except NotPlain as error:
-            raise NotTold(f"{error} in the view {shown}") from None
+            raise UnknownOrigin(f"{error} in the view {shown}") from None
         # Spark looks for the columns by their names, and casts those whose types have changed.
         fields = self.spark.table(name).schema.fields
         if len(fields) != len(outputs) or len({folded(output) for output in outputs}) != len(outputs):
-            raise NotTold(f"the columns of the view {shown} are ambiguous")
+            raise UnknownOrigin(f"the columns of the view {shown} are ambiguous")
         columns = []
         for output, own in zip(outputs, fields, strict=True):
             at = find(below.names, (output,))
@@ -223,12 +223,12 @@ class TextRelations:
     def place_of(self, facts: Mapping[str, Any], given: Mapping[str, str] | None, shown: str) -> Place:
         """Where the text of a view stands."""
         if self.setting("spark.sql.path.enabled") == "true":
-            raise NotTold(f"names in the view {shown} are looked up by a path")
+            raise UnknownOrigin(f"names in the view {shown} are looked up by a path")
         if (given or {}).get("spark.sql.parser.quotedRegexColumnNames", "false") != "false":
-            raise NotTold(f"names in the view {shown} are patterns of names")
+            raise UnknownOrigin(f"names in the view {shown} are patterns of names")
         namespace = name_parts(str(facts.get("view_catalog_and_namespace", "")))
         if namespace is None or len(namespace) < 2:
-            raise NotTold(f"Spark does not tell where names in the view {shown} are looked up")
+            raise UnknownOrigin(f"Spark does not tell where names in the view {shown} are looked up")
         clock = given is not None and all(
             given.get(key, default) == (self.setting(key) or default) for key, default in _CLOCK.items()
         )
@@ -245,13 +245,13 @@ class TextRelations:
         )
         try:
             if frame.sparkSession is not self.spark:
-                raise NotTold(f"{{{name}}} is a DataFrame of another session")
+                raise UnknownOrigin(f"{{{name}}} is a DataFrame of another session")
             message = frame._plan.to_proto(frame.sparkSession.client).root
             return reader.relation(message)
-        except NotTold:
+        except UnknownOrigin:
             raise
         except Exception:  # the client's messages have no public interface
-            raise NotTold(f"{{{name}}} does not tell what it is") from None
+            raise UnknownOrigin(f"{{{name}}} does not tell what it is") from None
 
 
 def _is_temporary(facts: Mapping[str, Any]) -> bool:
@@ -262,7 +262,7 @@ def renamed(below: Leaf | Step, names: Sequence[str]) -> Step:
     """A relation whose columns are given names."""
     certain = len(below.names) if below.gap is None else below.gap
     if below.gap is None and len(names) != certain:
-        raise NotTold("more or fewer names than columns")
+        raise UnknownOrigin("more or fewer names than columns")
     return Step(below, tuple(as_named(names[:certain])), gap=below.gap)
 
 
@@ -277,7 +277,7 @@ def step(select: Select, below: Leaf | Step, place: Place) -> Step:
         if item.star:
             of = item.column or ()
             if len(of) > 1 or (of and (alias is None or not is_called(of[0], alias, names))):
-                raise NotTold(f"{item.text} may be columns of another relation")
+                raise UnknownOrigin(f"{item.text} may be columns of another relation")
             inner = below.gap
             if inner is None and select.more and not of:
                 inner = len(names)
@@ -286,7 +286,7 @@ def step(select: Select, below: Leaf | Step, place: Place) -> Step:
             columns += as_named(names)
             continue
         if item.quoted and place.temporary and not all(part.isidentifier() for part in item.column or ()):
-            raise NotTold(f"{item.text} may be a pattern of names")
+            raise UnknownOrigin(f"{item.text} may be a pattern of names")
         beside = [*given[:number], *given[number + 1 :]]
         at = None if item.column is None else find(names, item.column, alias, beside)
         if at is not None:
@@ -299,11 +299,11 @@ def step(select: Select, below: Leaf | Step, place: Place) -> Step:
     found = Step(below, tuple(columns), alias, gap, whole=select.whole, repeats=repeats, place=place)
     if select.where is None:
         return found
-    tests = ((find(names, column, alias), test) for column, test in asked(select.where))
-    asks = tuple((at, Told(test, place)) for at, test in tests if at is not None)
+    tests = ((find(names, column, alias), test) for column, test in column_comparisons(select.where))
+    asks = tuple((at, PlacedComparison(test, place)) for at, test in tests if at is not None)
     tested = _reads(select.where, names, alias)
     if place.is_view:
-        every = asked(select.where, whole=True)
+        every = column_comparisons(select.where, whole=True)
         tested = tested if every and len(every) == len(asks) else None
     return replace(found, where=select.where, tested=tested, asks=asks)
 

@@ -14,8 +14,8 @@ from sparkcep.lineage.descent import Made, same
 from sparkcep.lineage.descent import Step as Passed
 
 
-class NotTold(Exception):
-    """Why it is not told which table the rows of a relation come from, one by one."""
+class UnknownOrigin(Exception):
+    """Why it is not known which table the rows of a relation come from, one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class PlacedComparison:
     """A comparison with texts of constants, and where it stands, which says what they mean."""
 
     comparison: Comparison
@@ -88,7 +88,7 @@ class Step:
     gap: int | None = None
     where: str | None = None
     tested: frozenset[int] | None = frozenset()
-    asks: tuple[tuple[int, Told], ...] = ()
+    asks: tuple[tuple[int, PlacedComparison], ...] = ()
     whole: bool = True
     repeats: bool = False
     place: Place = Place()
@@ -104,7 +104,7 @@ class Step:
         return Made(own.below, own.reads) if own.below is None else same(own.below)
 
     @property
-    def passed(self) -> Passed[Told]:
+    def passed(self) -> Passed[PlacedComparison]:
         """It as a step on the way down."""
         # A column that nobody reads may be a generator, which says how many rows there are.
         return Passed(self.made, self.tested, self.asks, self.whole and not self.repeats, self.repeats)

@@ -15,7 +15,7 @@ from pyspark.sql.types import StructType
 from sparkcep.lineage.comparisons import Comparison
 from sparkcep.lineage.from_text import text_origin, text_tests
 from sparkcep.lineage.origin import Origin
-from sparkcep.lineage.text_steps import NotTold
+from sparkcep.lineage.text_steps import UnknownOrigin
 from sparkcep.query import SOURCE
 
 from .catalog import Frame, Session, Table, View, analyzer, as_frame, schema
@@ -224,7 +224,7 @@ REPEATS = [
 @pytest.mark.parametrize(("text", "columns", "expected"), REPEATS)
 def test_rows_that_come_more_than_once(text: str, columns: str, expected: bool | None) -> None:
     if expected is None:
-        with pytest.raises(NotTold):
+        with pytest.raises(UnknownOrigin):
             read(text, columns)
     else:
         assert read(text, columns).repeats == expected
@@ -357,7 +357,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("text", "reason"), REFUSED)
 def test_why_nothing_is_told(text: str, reason: str) -> None:
-    with pytest.raises(NotTold) as told_why:
+    with pytest.raises(UnknownOrigin) as told_why:
         read(text, "k")
     assert str(told_why.value) == reason
 
@@ -378,7 +378,7 @@ SETTINGS = [
 def test_settings(key: str, value: str, text: str, expected: str) -> None:
     try:
         found = carried(read(text, "k", spark=session({key: value})), "k")
-    except NotTold as error:
+    except UnknownOrigin as error:
         found = str(error)
     assert found == expected
 
@@ -399,7 +399,7 @@ def test_files_that_spark_reads(text: str, files: list[str], is_told: bool) -> N
     if is_told:
         assert carried(read(text, ALL, files=files), ALL) == ALL
     else:
-        with pytest.raises(NotTold, match="Spark reads other files for the input than those of"):
+        with pytest.raises(UnknownOrigin, match="Spark reads other files for the input than those of"):
             read(text, ALL, files=files)
 
 
@@ -410,7 +410,7 @@ OTHER_COLUMNS = [("SELECT k, e FROM log", "k"), ("SELECT k FROM log", "k e"), ("
 
 @pytest.mark.parametrize(("text", "columns"), OTHER_COLUMNS)
 def test_columns_are_those_of_the_text(text: str, columns: str) -> None:
-    with pytest.raises(NotTold):
+    with pytest.raises(UnknownOrigin):
         read(text, columns)
 
 
@@ -486,6 +486,6 @@ def test_arguments(monkeypatch: pytest.MonkeyPatch, make: Callable[[Any], Any], 
     spark = session()
     try:
         found = carried(read("SELECT * FROM {df}", columns, spark=spark, df=make(frame(spark))), columns)
-    except NotTold as error:
+    except UnknownOrigin as error:
         found = str(error)
     assert found == expected

@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from sparkcep.lineage.comparisons import Comparison, bounds, let_through
-from sparkcep.lineage.plan_filters import asked_by_column
+from sparkcep.lineage.plan_filters import comparisons_by_column
 
 from ..conftest import IS_CONNECT
 
@@ -41,7 +41,7 @@ def test_what_passes(spark: SparkSession, predicate: str, column: str, exact: bo
     zone = spark.conf.get("spark.sql.session.timeZone")
     spark.conf.set("spark.sql.session.timeZone", "UTC")
     try:
-        found = asked_by_column(rows, [predicate])
+        found = comparisons_by_column(rows, [predicate])
         passed = {r.n for r in rows.where(predicate).collect()}
     finally:
         spark.conf.set("spark.sql.session.timeZone", zone)
@@ -63,7 +63,7 @@ def test_what_passes(spark: SparkSession, predicate: str, column: str, exact: bo
     ],
 )  # fmt: skip
 def test_what_is_not_read(spark: SparkSession, predicate: str) -> None:
-    assert asked_by_column(spark.sql(ROWS), [predicate]) == {}
+    assert comparisons_by_column(spark.sql(ROWS), [predicate]) == {}
 
 
 def test_bounds_of_alternatives() -> None:

@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from sparkcep.lineage.comparisons import let_through
 from sparkcep.lineage.from_text import text_origin
 from sparkcep.lineage.origin import Origin
-from sparkcep.lineage.text_steps import NotTold
+from sparkcep.lineage.text_steps import UnknownOrigin
 from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.settings import getter, read
 from sparkcep.spark.exceptions import condition_of
@@ -75,7 +75,7 @@ def holds(spark: SparkSession, text: str, every: int = 1, **frames: DataFrame) -
     frame = spark.sql(text, **frames)
     try:
         origin = read_text(spark, text, every, **frames)
-    except NotTold as error:
+    except UnknownOrigin as error:
         return str(error)
     own = frame.toArrow()
     names = list(origin.columns)

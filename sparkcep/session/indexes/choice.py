@@ -31,8 +31,8 @@ from sparkcep.lineage.comparisons import Comparison, bounds, let_through
 from sparkcep.lineage.from_plan import origins
 from sparkcep.lineage.from_text import text_origin, text_tests
 from sparkcep.lineage.origin import Origin
-from sparkcep.lineage.plan_filters import asked_by_column
-from sparkcep.lineage.text_steps import NotTold
+from sparkcep.lineage.plan_filters import comparisons_by_column
+from sparkcep.lineage.text_steps import UnknownOrigin
 from sparkcep.planner.pruning import (
     Asks,
     NotPrunable,
@@ -152,7 +152,7 @@ def _looked_at(
             columns = asks.columns_read()
             origin, leaf = text_origin(analyzer.as_statement, source, input_sql.text, columns, predicates)
             yield _LookedAt(source, origin.files, origin.columns, leaf.source, origin=origin, tests=origin.tests)
-        except (NotPrunable, NotTold) as error:
+        except (NotPrunable, UnknownOrigin) as error:
             untold.append(str(error))
         if named is not None:
             yield _LookedAt(source, source, itself, named)
@@ -160,7 +160,7 @@ def _looked_at(
     predicates = [unescape(text) for text in predicates]
     bare = is_bare(source)
     if bare:
-        yield _LookedAt(source, source, itself, named, bare, tests=asked_by_column(source, predicates))
+        yield _LookedAt(source, source, itself, named, bare, tests=comparisons_by_column(source, predicates))
         return
     with suppress(NotPrunable):
         for origin in origins(source, asks.columns_read(), predicates):

@@ -14,7 +14,7 @@ from sparkcep.errors import PatternIndexError
 from sparkcep.index import catalog, sources
 from sparkcep.lineage.from_plan import origins
 from sparkcep.lineage.from_text import text_origin
-from sparkcep.lineage.text_steps import NotTold
+from sparkcep.lineage.text_steps import UnknownOrigin
 from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.spark.plan import is_bare, shows_plans
 from sparkcep.sql.rewriter import InputSql
@@ -56,7 +56,7 @@ def _relations(
         if (own := _state(spark, source, table)) is not None and own["kind"] != "unknown":
             yield own, {name: name for name in source.columns}
         elif not shows_plans(spark) and input_sql is not None:
-            with suppress(NotTold):
+            with suppress(UnknownOrigin):
                 origin, leaf = text_origin(analyzer.as_statement, source, input_sql.text, source.columns)
                 if (state := _state(spark, origin.files, str(leaf.source))) is not None:
                     yield state, {of: name for name, of in origin.columns.items()}

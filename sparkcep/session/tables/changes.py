@@ -20,7 +20,7 @@ from sparkcep.index.tables import Source
 from sparkcep.lineage.from_plan import origins
 from sparkcep.lineage.from_text import text_origin
 from sparkcep.lineage.origin import Origin
-from sparkcep.lineage.text_steps import NotTold
+from sparkcep.lineage.text_steps import UnknownOrigin
 from sparkcep.query import PREFIX, SOURCE, PatternQuery
 from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.session.originals import plain_sql
@@ -75,7 +75,7 @@ def _state_by_text(analyzer: SparkAnalyzer, source: DataFrame, text: str) -> Sou
         return SourceState(sources.UNKNOWN, unknown=unknown)
     try:
         origin, leaf = text_origin(analyzer.as_statement, source, text, source.columns)
-    except NotTold as error:
+    except UnknownOrigin as error:
         return SourceState(sources.UNKNOWN, unknown=f"what its log is made of is not told: {error}")
     if leaf.source.kind == "table":  # what has come since is to be seen, which another DataFrame shows alone
         spark.catalog.refreshTable(leaf.source.table_name)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from sparkcep.lineage.text_filters import Asked, asked, columns_read
+from sparkcep.lineage.text_filters import ColumnComparison, column_comparisons, columns_read
 
 
-def shown(test: Asked) -> str:
+def shown(test: ColumnComparison) -> str:
     column, comparison = test
     if comparison.either:
         return " or ".join(shown((column, side)) for side in comparison.either)
@@ -48,7 +48,7 @@ def shown(test: Asked) -> str:
     ],
 )
 def test_what_conditions_ask(condition: str, expected: str) -> None:
-    assert "; ".join(map(shown, asked(condition))) == expected
+    assert "; ".join(map(shown, column_comparisons(condition))) == expected
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_what_conditions_ask(condition: str, expected: str) -> None:
     ],
 )
 def test_whole_conditions(condition: str, number: int) -> None:
-    assert len(asked(condition, whole=True)) == number
+    assert len(column_comparisons(condition, whole=True)) == number
 
 
 @pytest.mark.parametrize(
