@@ -60,9 +60,9 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of pruning: what was looked up, by which rule, and how many cases were left."""
+    """One step of pruning: which types were looked up, by which rule, and how many cases were left."""
 
-    asked: str
+    types: str
     rule: str
     cases: int
 

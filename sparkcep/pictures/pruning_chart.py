@@ -37,7 +37,7 @@ def steps_of(run: StatementExecution, relation: Relation) -> list[Step]:
     plan = relation.plan
     pruning = relation.pruning
     out = [Step("the log", *counted(run.analyzer, plan, relation.given))]
-    out += [Step(f"index: {step.asked} ({step.rule})", step.cases) for step in pruning.steps]
+    out += [Step(f"index: {step.types} ({step.rule})", step.cases) for step in pruning.steps]
     if pruning.frame is not None:
         out.append(Step("read through the index", *counted(run.analyzer, plan, relation.source)))
     frame = prepared(run.analyzer, plan, relation.source)

@@ -32,7 +32,7 @@ def make_plan(
     Raises:
         PatternAnalysisError, LimitError: of the engine's planner.
     """
-    return replace(_plan(query, settings, analyze, sample, column_types), asked=query)
+    return replace(_plan(query, settings, analyze, sample, column_types), original=query)
 
 
 def _plan(

@@ -180,8 +180,8 @@ E_co = TypeVar("E_co", bound=EnginePlan, covariant=True)
 @dataclass(frozen=True, slots=True)
 class PatternPlan(Generic[E_co]):
     """A planned occurrence. ``fold``: where Spark follows the pattern itself. ``decisions``: of rules, in order.
-    ``sequence``: the block that runs as a row pattern, where one does. ``stream``: where the input is one. ``asked``:
-    the query as it came to the planners."""
+    ``sequence``: the block that runs as a row pattern, where one does. ``stream``: where the input is one.
+    ``original``: the query as it came to the planners."""
 
     input: InputPlan
     engine: E_co
@@ -190,7 +190,7 @@ class PatternPlan(Generic[E_co]):
     decisions: tuple[Decision, ...] = ()
     sequence: PatternQuery | None = None
     stream: StreamInput | None = None
-    asked: PatternQuery | None = None
+    original: PatternQuery | None = None
 
     @property
     def query(self) -> PatternQuery:

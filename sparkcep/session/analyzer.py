@@ -137,9 +137,9 @@ class SparkAnalyzer:
         if all(c is not None and folded.count(c.casefold()) == 1 for c in columns):
             types = {f.name: f.dataType.simpleString() for f in source.schema.fields}
             return [(str(c), types[str(c)]) for c in columns]
-        return self.checked(query, lambda: self.asked(items, source, query.with_prefix))
+        return self.checked(query, lambda: self.expression_types(items, source, query.with_prefix))
 
-    def asked(self, items: Sequence[str], source: DataFrame, prefix: str = "") -> list[tuple[str, str]]:
+    def expression_types(self, items: Sequence[str], source: DataFrame, prefix: str = "") -> list[tuple[str, str]]:
         """Names and types of expressions over the input, by Spark's analyser; ``prefix``: the statement's WITH."""
         select = f"{prefix}SELECT {', '.join(items)} FROM {{{SOURCE}}}"
         windows = [
@@ -169,8 +169,8 @@ class SparkAnalyzer:
         if size < self.settings.sampling_bytes:
             return None
         may_be_long = not tests and size * 4 > self.settings.list_bytes
-        asked = tuple(tests), tuple(keys), tuple(filters)
-        question = (id(self.spark), magnitude(size), input_sql.text, asked, may_be_long)
+        wanted = tuple(tests), tuple(keys), tuple(filters)
+        question = (id(self.spark), magnitude(size), input_sql.text, wanted, may_be_long)
         # Arguments may be anything: of what they stand for no other statement knows.
         known = self.samples if self.args or self.kwargs else SAMPLES
         if question not in known:
@@ -228,8 +228,8 @@ class SparkAnalyzer:
     def log_properties(self, source: DataFrame) -> Mapping[str, str] | None:
         """As :func:`spark_plan.log_properties`, which walks the plan, asked once for an input."""
         if id(source) not in self.properties:
-            told = log_properties(source)
-            self.properties[id(source)] = source, None if told is None else {**roles_of(source.schema), **told}
+            known = log_properties(source)
+            self.properties[id(source)] = source, None if known is None else {**roles_of(source.schema), **known}
         return self.properties[id(source)][1]
 
     def table_properties(self, relation: str, source: DataFrame) -> Mapping[str, str]:

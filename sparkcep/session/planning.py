@@ -76,12 +76,12 @@ class OccurrencePlanner:
         made_from = self.made_from(form, source, input_sql) if may_keep else ()
         if may_keep and made_from in PLANS:
             return PLANS[made_from]
-        asked = len(analyzer.volatile)
+        questions = len(analyzer.volatile)
         # Whether the query around a form says which of its columns it reads, and by the names that they have here.
         by_name = not analyzer.kwargs and not renamed
         make = self.plan_block if form.kind is OccurrenceKind.BLOCK else self.plan_clause
         planned = make(form, source, input_sql, by_name, outer_keys)
-        return keep(PLANS, made_from, planned) if may_keep and len(analyzer.volatile) == asked else planned
+        return keep(PLANS, made_from, planned) if may_keep and len(analyzer.volatile) == questions else planned
 
     def made_from(self, form: PatternOccurrence, source: DataFrame, input_sql: InputSql) -> tuple[object, ...]:
         """All that a plan is made from, where Spark was asked for nothing else."""
@@ -172,8 +172,8 @@ class OccurrencePlanner:
         """With what the statement around EXPLAIN NON ANSWERS makes of its rows."""
         if query.non_answers is None:
             return query
-        asked = replace(query.non_answers, repairs_only=wants_repairs_only(self.statement, form))
-        return replace(query, non_answers=asked)
+        non_answers = replace(query.non_answers, repairs_only=wants_repairs_only(self.statement, form))
+        return replace(query, non_answers=non_answers)
 
     def bound_block(
         self, form: PatternOccurrence, source: DataFrame, outer_keys: Sequence[str] = (),

@@ -150,7 +150,7 @@ def _share_group(planner: OccurrencePlanner, group: Sequence[PlannedForm], name:
     plans: list[tuple[PlannedForm, AnyPlan]] = []
     for planned in group:
         arguments = planner.planner_arguments(
-            own_query(planned.plan.asked or planned.plan.bound), planned.source, planned.input_sql
+            own_query(planned.plan.original or planned.plan.bound), planned.source, planned.input_sql
         )
         try:
             plans.append((planned, _explained(make_plan(arguments[0], own_settings(settings), *arguments[2:]))))

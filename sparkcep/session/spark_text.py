@@ -45,7 +45,7 @@ def with_joined_literals(text: str) -> str:
     for token in reversed(tokenize(text)):
         quote, inside = text[token.start], slice(token.start + 1, token.end - 1)
         if token.kind == "string" and quote in "'\"":
-            joined = re.sub(rf"(\\.)|{quote}{quote}", lambda found: found[1] or "", text[inside])
+            joined = re.sub(rf"(\\.)|{quote}{quote}", lambda pair: pair[1] or "", text[inside])
             text = text[: inside.start] + joined + text[inside.stop :]
     return text
 
@@ -59,10 +59,10 @@ def substituted(text: str, value: Callable[[str], str], within: frozenset[str] =
     'b.v > 9 - 1 AND ${env:HOME}'
     """
 
-    def of(found: re.Match[str]) -> str:
-        prefix, key = found.groups()
+    def of(reference: re.Match[str]) -> str:
+        prefix, key = reference.groups()
         if prefix not in _OF_SESSION or key in within:
-            return found[0]
+            return reference[0]
         return substituted(value(key), value, within | {key})
 
     return _REFERENCE.sub(of, text)

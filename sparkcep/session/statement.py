@@ -13,7 +13,6 @@ from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
-from sparkcep import settings
 from sparkcep.errors import PatternAnalysisError, SparkCepError, streaming_unsupported, warn
 from sparkcep.exec.warm import needed
 from sparkcep.planner.explain import explain_plan
@@ -47,7 +46,7 @@ from sparkcep.session.spark_text import as_spark_reads
 from sparkcep.session.statement_settings import statement_settings
 from sparkcep.session.streams.stateful import check_readers, second_pattern
 from sparkcep.session.templates import Templates
-from sparkcep.settings import Settings
+from sparkcep.settings import Settings, getter, read_match_recognize
 from sparkcep.spark.exceptions import condition_of
 from sparkcep.spark.releases import no_function_analysis
 from sparkcep.spark.views import plans_of_views
@@ -110,8 +109,8 @@ def run_statement(
         own = in_plain_sql(text, formatted=bool(kwargs))
         return parsed(text, lambda: plain("EXPLAIN " + own if explain_only else own, args, **kwargs))
 
-    get = settings.getter(spark)
-    mode = settings.read_match_recognize(get)
+    get = getter(spark)
+    mode = read_match_recognize(get)
     if mode in ("native", "off"):
         return untouched(), None
     read = as_spark_reads(spark, get, text)
@@ -129,30 +128,30 @@ def run_statement(
         return create_function(spark, plain, statement, function, statement_settings(spark, get)), None
     if not (statement.forms or statement.templates):
         return untouched(), None
-    own = statement_settings(spark, get)
+    settings = statement_settings(spark, get)
     templates = Templates(read)
-    statement = templates.expanded(plain, statement, own, kwargs)
+    statement = templates.expanded(plain, statement, settings, kwargs)
     if mode == "auto" and _is_native() and not templates.steps:
         with contextlib.suppress(ParseException, AnalysisException):
             return untouched(), None
 
-    def execute(own: settings.Settings) -> tuple[DataFrame, StatementExecution]:
-        execution = StatementExecution.of(spark, plain, statement, args, kwargs, own, explain_only=explain_only)
+    def execute(settings: Settings) -> tuple[DataFrame, StatementExecution]:
+        execution = StatementExecution.of(spark, plain, statement, args, kwargs, settings, explain_only=explain_only)
         execution.notes.extend(templates.notes)
         return execution.result(), execution
 
     with templates.located():
         try:
-            return execute(own)
+            return execute(settings)
         except AnalysisException as error:
             if (missing := no_relation(statement, error, lambda schema: _relations_of(plain, schema))) is not None:
                 raise missing from None
             if not is_of_rewritten_text(error):
                 raise
             fault = error
-            if own.column_pruning and condition_of(error).startswith("UNRESOLVED_COLUMN"):
+            if settings.column_pruning and condition_of(error).startswith("UNRESOLVED_COLUMN"):
                 try:  # again with all columns, which Spark is to suggest from
-                    return execute(replace(own, column_pruning=False))
+                    return execute(replace(settings, column_pruning=False))
                 except AnalysisException as of_all:
                     fault = of_all
             raise (as_written(statement, fault) if is_of_rewritten_text(fault) else fault) from None
@@ -197,7 +196,7 @@ class StatementExecution:
         statement: Statement,
         args: Arguments,
         kwargs: dict[str, Any],
-        own: Settings,
+        settings: Settings,
         *,
         explain_only: bool = False,
     ) -> StatementExecution:
@@ -210,7 +209,7 @@ class StatementExecution:
         if isinstance(args, list):
             _check_parameters(rewriter, args)
             args = {f"{PREFIX}p{i}": v for i, v in enumerate(args)}
-        analyzer = SparkAnalyzer(spark, plain, statement.text, args, kwargs, own)
+        analyzer = SparkAnalyzer(spark, plain, statement.text, args, kwargs, settings)
         return cls(statement, rewriter, analyzer, OccurrencePlanner(analyzer, statement, rewriter), explain_only)
 
     def result(self) -> DataFrame:
@@ -360,7 +359,7 @@ class StatementExecution:
         """Plan the windows with patterns of a SELECT; its source becomes their relation, calls become columns of it."""
         assert form.windowed is not None
         names = [f"{PREFIX}relation_{next(_names)}" for _ in form.windowed.patterns]
-        windows = plan_windows(self.planner, form, lambda found: self.read_windowed(form, found), names)
+        windows = plan_windows(self.planner, form, lambda windowed: self.read_windowed(form, windowed), names)
         self.notes.extend(windows.input.notes)
         for relation in windows.relations:
             self.relations.append(relation)

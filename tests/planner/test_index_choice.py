@@ -394,7 +394,7 @@ def test_rows_set_aside(reasons: dict[str, int], rejected: int, line: str) -> No
 
 def test_steps_are_told_where_there_is_one_alternative() -> None:
     one = pruned(conf=LISTS)
-    assert [(step.asked, step.rule, step.cases) for step in one.steps] == [("A B", "pairs", 2)]
+    assert [(step.types, step.rule, step.cases) for step in one.steps] == [("A B", "pairs", 2)]
     assert pruned("PATTERN SEQ(A a, (B b | X c)) RETURN a.x", conf=LISTS).steps == ()
     assert pruned().steps == ()
     assert "cases: 5, picked by a scan of sequences while they are read" in pruned().lines

@@ -84,8 +84,8 @@ def prune(analyzer: SparkAnalyzer, asks: Asks, source: DataFrame, input_sql: Inp
     said: list[str] = []
     warnings: tuple[str, ...] = ()
     has_files = False
-    untold: list[str] = []
-    for looked_at in _looked_at(analyzer, asks, source, input_sql, named, untold):
+    reasons: list[str] = []
+    for looked_at in _looked_at(analyzer, asks, source, input_sql, named, reasons):
         files, has_files = looked_at.files, has_files or looked_at.bare
         fitting = [(at, s) for at, s in snapshots if not _lacking(s.built_with, files)]
         states: dict[str, sources.State] = {}
@@ -107,7 +107,7 @@ def prune(analyzer: SparkAnalyzer, asks: Asks, source: DataFrame, input_sql: Inp
             said += found.lines
             warnings = warnings or found.warnings
     return Pruning(
-        lines=[*unreadable, *(said or [f"not used, {_why_none(spark, source, named, has_files, untold, snapshots)}"])],
+        lines=[*unreadable, *(said or [f"not used, {_why_none(spark, source, named, has_files, reasons, snapshots)}"])],
         warnings=warnings,
     )
 
@@ -137,9 +137,9 @@ class _LookedAt:
 
 def _looked_at(
     analyzer: SparkAnalyzer, asks: Asks, source: DataFrame, input_sql: InputSql, named: Source | None,
-    untold: list[str],
+    reasons: list[str],
 ) -> Iterator[_LookedAt]:  # fmt: skip
-    """The relations that an input's rows may come from. ``untold``: gets the reason why there is none."""
+    """The relations that an input's rows may come from. ``reasons``: gets the reason why there is none."""
     itself = {name: name for name in source.schema.names}
     predicates = _predicates(asks.query)
     if not shows_plans(analyzer.spark):
@@ -153,7 +153,7 @@ def _looked_at(
             origin, leaf = text_origin(analyzer.as_statement, source, input_sql.text, columns, predicates)
             yield _LookedAt(source, origin.files, origin.columns, leaf.source, origin=origin, tests=origin.tests)
         except (NotPrunable, UnknownOrigin) as error:
-            untold.append(str(error))
+            reasons.append(str(error))
         if named is not None:
             yield _LookedAt(source, source, itself, named)
         return
@@ -191,11 +191,11 @@ def _rank(snapshot: Snapshot) -> tuple[int, bool]:
 
 
 def _why_none(
-    spark: SparkSession, source: DataFrame, named: Source | None, has_files: bool, untold: Sequence[str],
+    spark: SparkSession, source: DataFrame, named: Source | None, has_files: bool, reasons: Sequence[str],
     snapshots: Sequence[tuple[object, Snapshot]],
 ) -> str:  # fmt: skip
-    if untold:
-        return f"the text of the input does not prove that its rows come one by one from rows of a table: {untold[0]}"
+    if reasons:
+        return f"the text of the input does not prove that its rows come one by one from rows of a table: {reasons[0]}"
     if not has_files and shows_plans(spark):
         return "rows of the input do not come one by one from rows of files"
     of_name = [s.definition for _, s in snapshots if named and catalog.same(s.definition.source, named)]
@@ -269,11 +269,11 @@ def _through(reader: Reader, asks: Asks, looked_at: _LookedAt, state: sources.St
             warnings = _unknown(reader, asks, roles.event)
         needs = asks.requirements(roles)
         scope, scoped = _scope(reader, needs, looked_at)
-        set_aside, told = _set_aside(reader, needs)
+        set_aside, set_aside_lines = _set_aside(reader, needs)
         if looked_at.origin is not None and looked_at.origin.repeats:
             needs = without_repetitions(needs)
         files: Sequence[Sequence[int]] = list(state.get("files", {}).values())
-        found = access.access(
+        chosen = access.access(
             reader, needs, _input(d, needs, roles, looked_at, scope), coverage, sum(f[0] for f in files),
             settings.index_access_path, settings.index_cases, set_aside,
         )  # fmt: skip
@@ -285,17 +285,17 @@ def _through(reader: Reader, asks: Asks, looked_at: _LookedAt, state: sources.St
             raise
         return unused(_sentence(failed))
     if coverage.state == "current" and not set_aside:
-        warnings = (*warnings, *_never_in_order(reader, needs, found))
-    steps = found.candidates.steps if found.candidates is not None and len(needs.branches) == 1 else ()
-    lines = _explained(reader, needs, coverage, found)
-    lines[1:1] = [*told, *(scoped if found.candidates is not None else ())]
+        warnings = (*warnings, *_never_in_order(reader, needs, chosen))
+    steps = chosen.candidates.steps if chosen.candidates is not None and len(needs.branches) == 1 else ()
+    lines = _explained(reader, needs, coverage, chosen)
+    lines[1:1] = [*set_aside_lines, *(scoped if chosen.candidates is not None else ())]
     if looked_at.origin is not None:
         names = zip(("CASE", "TIME", "TIEBREAK", "EVENT"), (d.case, d.time, d.tiebreak, d.event), strict=True)
         own = zip((roles.case, *roles.order, *[None][len(roles.order) - 1 :], roles.event), names, strict=True)
         renamed = [f"{role} {of} is {name}" for name, (role, of) in own if name not in (None, of)]
         what = f"each row of the input comes from one of {d.source}"
         lines.insert(1, f"{what}{': ' if renamed else ''}{', '.join(renamed)}")
-    return Pruning(found.frame, [*lines, *warnings], steps, warnings)
+    return Pruning(chosen.frame, [*lines, *warnings], steps, warnings)
 
 
 def _set_aside(reader: Reader, needs: Requirements) -> tuple[bool, list[str]]:
@@ -384,9 +384,9 @@ def _unknown(reader: Reader, asks: Asks, event: str) -> tuple[str, ...]:
     return tuple(lacks(event, value, by_frequency) for value in lacking)
 
 
-def _never_in_order(reader: Reader, needs: Requirements, found: Access) -> tuple[str, ...]:
+def _never_in_order(reader: Reader, needs: Requirements, chosen: Access) -> tuple[str, ...]:
     """Where no case is left: sentences about types that follow each other in none, if each alternative has some."""
-    cases = found.candidates
+    cases = chosen.candidates
     if cases is None or len(cases.ids) or COUNTS not in reader.sizes() or not needs.ordered:
         return ()
     if not reader.tells_order(needs.bound) or not all(t in reader.dictionary() for b in needs.branches for t in b):
@@ -399,7 +399,7 @@ def _never_in_order(reader: Reader, needs: Requirements, found: Access) -> tuple
     return tuple(f"no case has {b!r} after {a!r}{far}" for a, b in dict.fromkeys(p for own in lacking for p in own))
 
 
-def _explained(reader: Reader, needs: Requirements, coverage: Coverage, found: Access) -> list[str]:
+def _explained(reader: Reader, needs: Requirements, coverage: Coverage, chosen: Access) -> list[str]:
     """What EXPLAIN says about an index that is used."""
     d = reader.definition
     lines = [f"{d.name} ({d.kind}), snapshot {reader.snapshot.number}"]
@@ -407,28 +407,28 @@ def _explained(reader: Reader, needs: Requirements, coverage: Coverage, found: A
         lines.append(f"{coverage.reason} and read from the source: REFRESH PATTERN INDEX {d.name} would index them")
     if not needs.ordered:
         lines.append(f"order not used, {needs.unordered}")
-    elif found.candidates is not None and not reader.tells_order(needs.bound):
+    elif chosen.candidates is not None and not reader.tells_order(needs.bound):
         lines.append(f"order not used, steps are not bound by the lookback of {d.lookback_text()}")
     for k, branch in enumerate(needs.branches[:8]):
         pairs = ", ".join(f"{a} -> {b}" for a, b in pairwise(branch)) or branch[0]
         lines.append(f"{'needed' if k == 0 else 'or'}: {pairs if needs.ordered else ', '.join(branch)}")
     if len(needs.branches) > 8:
         lines.append(f"or one of {len(needs.branches) - 8} more alternatives")
-    candidates = found.candidates
+    candidates = chosen.candidates
     if candidates is None:
         lines.append(f"cases: {reader.snapshot.totals.cases:,}, picked by a scan of sequences while they are read")
     else:
         for step in candidates.steps[:8]:
-            lines.append(f"cases that hold {step.asked} ({step.rule}): {step.cases:,} of {candidates.total:,}")
+            lines.append(f"cases that hold {step.types} ({step.rule}): {step.cases:,} of {candidates.total:,}")
         lines.append(
             f"cases: {len(candidates.ids):,} of {candidates.total:,}; "
             f"{describe_bytes(candidates.bytes_read)} of posting lists read"
         )
-    lines.append(f"events from {found.access_path}")
+    lines.append(f"events from {chosen.access_path}")
     if candidates is not None:
-        ways = {path: found.work.through(path, candidates.share) for path in found.able}
+        ways = {path: chosen.work.through(path, candidates.share) for path in chosen.able}
         through = ", ".join(f"{path} {seconds(ways[path])}" for path in sorted(ways, key=ways.__getitem__))
-        without = seconds(found.work.without())
+        without = seconds(chosen.work.without())
         assumed = "" if known_cores(reader.spark) else " (assumed, since the session does not tell)"
-        lines.append(f"estimated for {found.work.cores} cores{assumed}: {through}, without the index {without}")
+        lines.append(f"estimated for {chosen.work.cores} cores{assumed}: {through}, without the index {without}")
     return lines

@@ -139,14 +139,14 @@ def _with_keys(
 
 
 def _check_types(
-    rewriter: Rewriter, found: Sequence[Correlation], inner: Sequence[StructField], outer: Sequence[StructField]
+    rewriter: Rewriter, correlations: Sequence[Correlation], inner: Sequence[StructField], outer: Sequence[StructField]
 ) -> None:
     """Refuse a comparison that several partitions may satisfy.
 
     Raises:
         PatternAnalysisError: CEP_CORRELATED_INPUT.
     """
-    for c, inner_field, outer_field in zip(found, inner, outer, strict=True):
+    for c, inner_field, outer_field in zip(correlations, inner, outer, strict=True):
         if not _same(inner_field, outer_field):
             column, outer_type = unescape(rewriter.tokens_text(*c.inner)), outer_field.dataType.simpleString()
             type_ = inner_field.dataType.simpleString()
@@ -190,12 +190,12 @@ def partitioned_by_outer(query: PatternQuery, keys: Sequence[str], start: int) -
     """
     beyond = [
         name
-        for name, asked in (
+        for name, clause in (
             ("GROUPS", query.groups),
             ("OMIT CENSORED MATCHES", query.omit_censored),
             ("EXPLAIN NON ANSWERS", query.non_answers),
         )
-        if asked
+        if clause
     ]
     if beyond:
         raise PatternAnalysisError(

@@ -211,7 +211,7 @@ class Grouping:
         having = reader.text(low + 3, high) if low + 3 < high else ""
         return f"{reader.source} {group} {having} {windows}"
 
-    def names(self, query: str, own: list[str], source: str) -> list[str]:
+    def names(self, query: str, items: list[str], source: str) -> list[str]:
         """Names of the subquery's columns.
 
         Raises:
@@ -221,7 +221,7 @@ class Grouping:
         try:
             return reader.planner.analyzer.run(query).columns
         except AnalysisException as error:
-            reader.planner.analyzer.run(reader.query(own, source)).columns  # noqa: B018 - Spark's error of the rest
+            reader.planner.analyzer.run(reader.query(items, source)).columns  # noqa: B018 - Spark's error of the rest
             assert reader.windowed.grouped is not None
             raise reader.error(
                 "CEP_WINDOW_QUERY",

@@ -153,11 +153,11 @@ class SelectReader:
                 found[name] = side, named
         return found
 
-    def is_struct(self, name: str, own: list[str]) -> bool:
+    def is_struct(self, name: str, columns: list[str]) -> bool:
         """Whether a column that has a relation's name is a struct with the same fields."""
         rows = self.query(["*"])
         try:
-            return self.planner.analyzer.run(f"SELECT {quote(name)}.* FROM ({rows})").columns == own
+            return self.planner.analyzer.run(f"SELECT {quote(name)}.* FROM ({rows})").columns == columns
         except AnalysisException:
             return False
 

@@ -51,41 +51,41 @@ def unknown_constants(analyzer: SparkAnalyzer, relation: Relation) -> Iterable[s
     """A sentence for each constant that conditions compare a column with and that no row of the input holds."""
     plan = relation.plan
     wanted = compared_strings(plan.input.tests, plan.input.fields, plan.input.column_types)
-    asked = [(quote(column), value) for column, values in wanted.items() for value in values]
-    for _, sentence in _lacking(asked, lambda items, behind: _asked(analyzer, relation, items, behind)):
+    constants = [(quote(column), value) for column, values in wanted.items() for value in values]
+    for _, sentence in _lacking(constants, lambda items, behind: _rows(analyzer, relation, items, behind)):
         yield sentence
 
 
-def unknown_rule_types(analyzer: SparkAnalyzer, found: RuleSetResult) -> Iterable[str]:
+def unknown_rule_types(analyzer: SparkAnalyzer, rule_set: RuleSetResult) -> Iterable[str]:
     """A sentence for each event type that rules of a set name and that no row of the log has."""
     rules: dict[tuple[str, str], list[str]] = {}
-    for plan in (shared.plan for shared in found.passes):
+    for plan in (shared.plan for shared in rule_set.passes):
         shape, fields = plan.input.shape, plan.input.fields
         for rule in plan.spec.rules:
             for pair in dict.fromkeys((fields.texts[shape.columns[t.of]], v) for t in rule.tests for v in t.types):
                 rules.setdefault(pair, []).append(rule.name)
 
     def ask(items: str, behind: str) -> list[Any]:
-        return analyzer.run(f"SELECT {items} FROM {{{SOURCE}}}{behind}", found.set.call.source).collect()
+        return analyzer.run(f"SELECT {items} FROM {{{SOURCE}}}{behind}", rule_set.set.call.source).collect()
 
     for pair, sentence in _lacking(list(rules), ask):
         yield f"rule {', '.join(rules[pair])}: {sentence}"
 
 
 def _lacking(
-    asked: Sequence[tuple[str, str]], ask: Callable[[str, str], list[Any]]
+    constants: Sequence[tuple[str, str]], ask: Callable[[str, str], list[Any]]
 ) -> Iterator[tuple[tuple[str, str], str]]:
     """Those of some pairs of a column's SQL and a text that no row has, with a sentence about each.
 
     Args:
         ask: rows of a SELECT over the log, from its items and what stands behind FROM.
     """
-    if not asked:
+    if not constants:
         return
-    tests = [f"coalesce(bool_or({column} = {string_literal(value)}), false)" for column, value in asked]
+    tests = [f"coalesce(bool_or({column} = {string_literal(value)}), false)" for column, value in constants]
     (held,) = ask(", ".join(tests), "")
     spellings: dict[str, list[str]] = {}
-    for (column, value), known in zip(asked, held, strict=True):
+    for (column, value), known in zip(constants, held, strict=True):
         if known:
             continue
         if column not in spellings:
@@ -97,7 +97,7 @@ def _lacking(
         )
 
 
-def _asked(analyzer: SparkAnalyzer, relation: Relation, items: str, behind: str = "") -> list[Any]:
+def _rows(analyzer: SparkAnalyzer, relation: Relation, items: str, behind: str = "") -> list[Any]:
     prefix = relation.plan.query.with_prefix
     return analyzer.run(f"{prefix}SELECT {items} FROM {{{SOURCE}}}{behind}", relation.given).collect()
 
@@ -136,10 +136,10 @@ def _longest_runs(analyzer: SparkAnalyzer, relation: Relation) -> str:
     order = query.order_by[0].expression if query.order_by else ""
     kind = parse_type(analyzer.analyze(query, source, [order])[0][1]).kind if order else ""
     step = {"date": "INTERVAL 1 DAY"}.get(kind, "INTERVAL 1 SECOND" if kind in TIMES else "1")
-    asked = NonAnswers("0", step.replace("1", "0"), step)
+    no_shift = NonAnswers("0", step.replace("1", "0"), step)
     query = replace(
         query, has_return=False, trends=(), group_by=(), output=(), having=None, collapsed=False, omit_censored=False,
-        slide=None, timed_out=False, limit=None, non_answers=asked, wanted=frozenset({"run", "reason", "component"}),
+        slide=None, timed_out=False, limit=None, non_answers=no_shift, wanted=frozenset({"run", "reason", "component"}),
     )  # fmt: skip
     types = [f.dataType.simpleString() for f in source.schema.fields]
     planned = plan_non_answers(

@@ -50,14 +50,14 @@ def interruptible(spark: SparkSession) -> Iterator[None]:
     try:
         yield
     except Exception:
-        if not watch.asked:
+        if not watch.interrupted:
             raise
     finally:
         watch.end()
         signal.signal(signal.SIGINT, before if before is not None else signal.default_int_handler)
         if is_remote(spark):
             spark.removeTag(watch.tag)
-    if watch.asked:
+    if watch.interrupted:
         raise Interrupted
 
 
@@ -67,17 +67,17 @@ class _Watch:
     def __init__(self, spark: SparkSession) -> None:
         self.spark = spark
         self.tag = f"sparkcep-{uuid.uuid4().hex}"
-        self.asked = False
+        self.interrupted = False
         self.wake = threading.Event()
         self.ended = threading.Event()
         self.thread = threading.Thread(target=self.run, name="sparkcep-interrupts", daemon=True)
 
     def pressed(self, number: int, frame: FrameType | None) -> None:
         """The signal's handler. Does not raise where a call to Spark would be cut: cancelled, that ends by itself."""
-        if self.asked or not _waits(frame):
-            self.asked = True
+        if self.interrupted or not _waits(frame):
+            self.interrupted = True
             raise Interrupted
-        self.asked = True
+        self.interrupted = True
         self.wake.set()
 
     def run(self) -> None:

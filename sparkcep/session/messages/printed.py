@@ -29,7 +29,7 @@ def short_message(error: BaseException, statements: str = "") -> str:
     lines = [line for line in text.split("\n") if not line.startswith(("\tat ", "  at "))]
     text = "\n".join(lines).split("\n\nJVM stacktrace")[0].strip()
     text = _PLAN.sub(r"\1", text)
-    text = _CONTEXT.sub(lambda found: found[0] if _is_users(found[1], statements) else "", text).strip()
+    text = _CONTEXT.sub(lambda context: context[0] if _is_users(context[1], statements) else "", text).strip()
     return text if "^" in text else text + _place(error, statements)
 
 

@@ -211,7 +211,7 @@ class _Reader:
                 token.start, "compute it before: TABLE(SELECT *, ... OVER (...) AS x FROM log)",
             )  # fmt: skip
         try:
-            self.analyzer.asked([text], source)
+            self.analyzer.expression_types([text], source)
         except AnalysisException as error:
             raise self.error(
                 "CEP_TABLE_FUNCTION_ARGUMENT", f"Spark cannot tell {what}: {reason(error)}.", token.start,

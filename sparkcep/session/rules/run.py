@@ -139,7 +139,7 @@ class RuleSet:
             if item in self.types:  # rules have the same few keys
                 continue
             try:
-                found = self.analyzer.asked([item], self.call.source)
+                found = self.analyzer.expression_types([item], self.call.source)
             except AnalysisException as error:
                 raise located(bound.query, error, key.position) from None
             if len(found) == 1:
@@ -203,7 +203,7 @@ class RuleSet:
         if missing:
 
             def ask() -> list[tuple[str, str]]:
-                return self.analyzer.asked(missing, self.call.source)
+                return self.analyzer.expression_types(missing, self.call.source)
 
             found = ask() if query is None else self.analyzer.checked(query, ask)
             self.types |= dict(zip(missing, found, strict=True))

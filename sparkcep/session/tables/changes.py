@@ -130,9 +130,9 @@ def _from_files(origin: Origin, files: Collection[str]) -> DataFrame:
     return origin.over(sources.in_files(origin.files, files))
 
 
-def _with_reason(found: SourceState) -> SourceState:
-    if found.state["kind"] == "files":
-        return found
+def _with_reason(log_state: SourceState) -> SourceState:
+    if log_state.state["kind"] == "files":
+        return log_state
     return SourceState(sources.UNKNOWN, unknown="its log has no files, or does not tell which")
 
 

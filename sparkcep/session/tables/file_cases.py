@@ -36,14 +36,14 @@ def cases_of(spark: SparkSession, table: Location, sets: CaseSets, files: Collec
     left = set(files)
     found = []
     try:
-        for name, own in sets.items():
-            if asked := left.intersection(own.files):
-                left -= asked
-                if len(asked) > MAX_NAMED_FILES:
+        for name, case_set in sets.items():
+            if shared := left.intersection(case_set.files):
+                left -= shared
+                if len(shared) > MAX_NAMED_FILES:
                     return None
                 rows = _read(spark, table, name)
                 _ = rows.schema  # Connect analyses lazily; a missing directory belongs here
-                found.append(rows.where(F.col(FILE).isin(*asked)).drop(FILE) if own.by_file else rows)
+                found.append(rows.where(F.col(FILE).isin(*shared)).drop(FILE) if case_set.by_file else rows)
     except AnalysisException:  # the directory is gone, as from a copy of what Delta knows of
         return None
     return None if left else reduce(DataFrame.union, found)

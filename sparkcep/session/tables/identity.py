@@ -31,9 +31,9 @@ def identified(
     types = frame.schema
     content = [_without_position(quote(n), types[n].dataType).alias(n) for n in names if n != "match_number"]
     case = case_of([F.col(quote(key)) for key in keys]) if keys else F.lit("")
-    told = F.to_json(F.struct(*content), AS_JSON) if content else F.lit("")
+    content_json = F.to_json(F.struct(*content), AS_JSON) if content else F.lit("")
     rules = [F.col(quote(rule)).alias(RULE)] if rule else []
-    known_by = F.col(quote(match_id)) if match_id else F.md5(F.concat(F.lit(digest), case, *rules, told))
+    known_by = F.col(quote(match_id)) if match_id else F.md5(F.concat(F.lit(digest), case, *rules, content_json))
     own = [F.col(quote(n)) for n in names]
     rows = frame.select(*own, case.alias(CASE), *rules, known_by.alias(MATCH_ID), row_digest(names).alias(ROW))
     number = F.row_number().over(Window.partitionBy(MATCH_ID).orderBy(ROW))

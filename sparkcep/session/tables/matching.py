@@ -61,11 +61,11 @@ def matched(spark: SparkSession, plain: SqlMethod, text: str, table: Location, b
     def run(named: str) -> Matching:
         get = getter(spark)
         read = as_spark_reads(spark, get, named)
-        own = statement_settings(spark, get)
+        settings = statement_settings(spark, get)
         templates = Templates(read)
-        statement = templates.expanded(plain, read_statement(read), own, {})
+        statement = templates.expanded(plain, read_statement(read), settings, {})
         with templates.located():
-            return _Run(spark, plain, own, statement, table, base, digest).result()
+            return _Run(spark, plain, settings, statement, table, base, digest).result()
 
     return with_tables(spark, text, run)  # the log may be a pattern table
 
@@ -83,10 +83,10 @@ class _Run:
     table: Location
     base: Version | None
     digest: str
-    found: Matching = field(default_factory=Matching)
+    matching: Matching = field(default_factory=Matching)
 
     def result(self) -> Matching:
-        found, base = self.found, self.base
+        matching, base = self.matching, self.base
         if base is None and self.statement.forms:
             # What is wrong with the query itself comes before what a pattern table cannot keep.
             execution = self.as_it_stands()
@@ -95,24 +95,24 @@ class _Run:
             self.find_keys(query, execution)
         else:
             d = base.definition
-            found.keys, found.whole, found.by_rule = d.keys, d.whole, d.by_rule
+            matching.keys, matching.whole, matching.by_rule = d.keys, d.whole, d.by_rule
         frame = self.matched(query)
         shown = next((c for c in frame.columns if query.gives(MATCH_ID) and c.casefold() == MATCH_ID), "")
-        found.columns = StructType(
+        matching.columns = StructType(
             [f for f in frame.schema.fields if not f.name.startswith(PREFIX) and f.name != shown]
         )
         self.check_columns()
-        if base is not None and not found.nothing and found.cases is None:
-            none = "no rule that is as it was runs" if found.by_rule else "its log is made of more than one relation"
-            why = found.reason or (found.whole if found.keys is None else none)
-            found.reason = f"{why}: everything is matched again"
-        if not found.nothing:
+        if base is not None and not matching.nothing and matching.cases is None:
+            none = "no rule that is as it was runs" if matching.by_rule else "its log is made of more than one relation"
+            why = matching.reason or (matching.whole if matching.keys is None else none)
+            matching.reason = f"{why}: everything is matched again"
+        if not matching.nothing:
             extra = [f"{_KEY}{k}" for k in range(len(self.more_columns(query)))]
-            keys, rule = (extra or found.keys or ()), ""
-            if found.by_rule:
+            keys, rule = (extra or matching.keys or ()), ""
+            if matching.by_rule:
                 *keys, rule, shown = extra
-            found.frame = identified(frame, found.columns.names, keys, self.digest, rule, shown)
-        return found
+            matching.frame = identified(frame, matching.columns.names, keys, self.digest, rule, shown)
+        return matching
 
     def as_it_stands(self) -> StatementExecution:
         """The query planned without more columns."""
@@ -120,23 +120,23 @@ class _Run:
 
     def find_keys(self, query: TableQuery, execution: StatementExecution) -> None:
         """Find out what the query's cases are. ``execution``: of the query as it stands."""
-        found = self.found
-        found.keys, found.whole = _keys(query, execution)
+        matching = self.matching
+        matching.keys, matching.whole = _keys(query, execution)
         if own := sorted(calls(query.statement) & (functions_of_users(self.spark) | OF_SESSION)):
-            found.keys, found.whole = None, f"its query calls {', '.join(own)}"
-        found.by_rule = query.is_rule_set and found.keys is not None
+            matching.keys, matching.whole = None, f"its query calls {', '.join(own)}"
+        matching.by_rule = query.is_rule_set and matching.keys is not None
 
     def more_columns(self, query: TableQuery) -> tuple[str, ...]:
         """Columns that a row's case, and its rule, are told by, behind the query's own."""
-        found = self.found
-        if found.keys is None or query.list_end is None:
+        matching = self.matching
+        if matching.keys is None or query.list_end is None:
             return ()
-        return (*found.keys, "rule", MATCH_ID) if found.by_rule else found.keys
+        return (*matching.keys, "rule", MATCH_ID) if matching.by_rule else matching.keys
 
     def matched(self, query: TableQuery) -> DataFrame:
         """The query's rows, of the cases and rules alone that are not as they were."""
-        found, base = self.found, self.base
-        narrowing = CaseNarrowing(found, base, self.table)
+        matching, base = self.matching, self.base
+        narrowing = CaseNarrowing(matching, base, self.table)
 
         def run() -> tuple[StatementExecution, DataFrame]:
             return self.executed(query.with_columns(self.more_columns(query), _KEY), self.settings, narrowing)
@@ -144,30 +144,30 @@ class _Run:
         try:
             execution, frame = run()
             self.check(execution, frame)
-            if found.keys is None:
+            if matching.keys is None:
                 return frame
-            found.meaning = self.meaning(execution, frame)
-            is_narrow = found.nothing or found.cases is not None
-            is_other = base is not None and is_narrow and not found.meaning == base.meaning != ""
+            matching.meaning = self.meaning(execution, frame)
+            is_narrow = matching.nothing or matching.cases is not None
+            is_other = base is not None and is_narrow and not matching.meaning == base.meaning != ""
         except _OtherKeys:
             is_other = True
         if is_other:
-            found.release()
+            matching.release()
             narrowing.otherwise, narrowing.cause = "its query has other values than it had", None
             self.find_keys(query, self.as_it_stands())
             execution, frame = run()
-            found.meaning = "" if found.keys is None else self.meaning(execution, frame)
+            matching.meaning = "" if matching.keys is None else self.meaning(execution, frame)
         elif narrowing.has_new_rules:
             narrowing.of_new_rules = True
             execution, more = run()
             frame = frame.union(more)
             if not self.meaning(execution, more):
-                found.meaning = ""
+                matching.meaning = ""
         return frame
 
     def meaning(self, execution: StatementExecution, frame: DataFrame) -> str:
         """A digest of what a query makes of its input beside the rules of a set; empty where that is not known."""
-        return (self.rules_meaning if self.found.by_rule else self.pattern_meaning)(execution, frame)
+        return (self.rules_meaning if self.matching.by_rule else self.pattern_meaning)(execution, frame)
 
     def rules_meaning(self, execution: StatementExecution, frame: DataFrame) -> str:
         """A digest of what all rules of a set share beside the log; empty where they depend on more than they say.
@@ -193,8 +193,8 @@ class _Run:
         plans = analysed_texts(frame)
         if plans is None or "variablereference(" in plans[0] or called & (functions_of_users(self.spark) | OF_SESSION):
             return ""
-        told = self.statement.text, call.keys, call.settings.log_event
-        return hashlib.sha256(repr(told).encode()).hexdigest()[:16]
+        decisive = self.statement.text, call.keys, call.settings.log_event
+        return hashlib.sha256(repr(decisive).encode()).hexdigest()[:16]
 
     def pattern_meaning(self, execution: StatementExecution, frame: DataFrame) -> str:
         """A digest of what a query makes of its input: of its plan without the input's lines. Variables, functions and
@@ -207,16 +207,16 @@ class _Run:
         lines, given, source = ([line.lstrip(" :+-") for line in plan.splitlines()] for plan in plans)
         own = set(given) | set(source)
         rest = [line for line in lines if line not in own and not line.startswith(_NAMES)]
-        asked = relation.plan.query  # its columns may be those that properties of the log name
-        told = self.statement.text, asked.partition_by, asked.order_by, asked.event_type, rest
-        return hashlib.sha256(repr(told).encode()).hexdigest()[:16]
+        pattern = relation.plan.query  # its columns may be those that properties of the log name
+        decisive = self.statement.text, pattern.partition_by, pattern.order_by, pattern.event_type, rest
+        return hashlib.sha256(repr(decisive).encode()).hexdigest()[:16]
 
     def check(self, execution: StatementExecution, frame: DataFrame) -> None:
         """Refuse what has other rows each time it is read."""
         if frame.isStreaming:
             raise streaming_unsupported("a pattern table over it", hint="write the stream's matches to a Delta table")
         logs = [relation.given for relation in execution.relations]
-        logs += [found.set.call.source for found in execution.rule_sets]
+        logs += [rule_set.set.call.source for rule_set in execution.rule_sets]
         for plan in analysed_texts(*logs) or ():
             if name := changing_function(plan):
                 raise self.refused(
@@ -232,8 +232,8 @@ class _Run:
 
     def check_columns(self) -> None:
         """Refuse columns that a pattern table cannot keep."""
-        names = [f.name.casefold() for f in self.found.columns.fields]
-        for column in self.found.columns.fields:
+        names = [f.name.casefold() for f in self.matching.columns.fields]
+        for column in self.matching.columns.fields:
             type_ = column.dataType.simpleString()
             wrong = hint = ""
             if column.name.casefold() in (*OWN_COLUMNS, CHANGE):
@@ -246,10 +246,10 @@ class _Run:
                 raise self.refused("CEP_PATTERN_TABLE_QUERY", f"The column {column.name} of the query {wrong}.", hint)
 
     def executed(
-        self, text: str, own: Settings, narrow: Narrowing | None = None
+        self, text: str, settings: Settings, narrow: Narrowing | None = None
     ) -> tuple[StatementExecution, DataFrame]:
         """A text planned with the keys of the partitions that rows are of."""
-        execution = StatementExecution.of(self.spark, self.plain, read_statement(text), None, {}, own)
+        execution = StatementExecution.of(self.spark, self.plain, read_statement(text), None, {}, settings)
         execution = replace(execution, planner=replace(execution.planner, gives_keys=True), narrow=narrow)
         try:
             frame = execution.result()
@@ -278,11 +278,11 @@ def _keys(query: TableQuery, execution: StatementExecution) -> tuple[tuple[str, 
     if query.is_rule_set:
         return _keys_of_rules(query, execution)
     relation = execution.relations[0]
-    asked = relation.plan.query
+    pattern = relation.plan.query
     keys = called = tuple(name for _, name in relation.plan.input.keys)
     if not keys:
         return None, "its query has no PARTITION BY"
-    if asked.groups:
+    if pattern.groups:
         return None, "its cases are merged by GROUPS"
     if relation.plan.engine.facts is not None:
         return None, "its query asks about the whole log"
@@ -292,7 +292,7 @@ def _keys(query: TableQuery, execution: StatementExecution) -> tuple[tuple[str, 
     types: dict[str, list[str]] = {}
     for f in fields:
         types.setdefault(f.name.casefold(), []).append(f.dataType.simpleString())
-    if asked.hides_keys:
+    if pattern.hides_keys:
         keys = tuple(key_column(k) for k in range(len(keys)))
     own = [types.get(key.casefold(), []) for key in keys]
     if any(len(found) != 1 for found in own):

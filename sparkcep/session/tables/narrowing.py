@@ -36,7 +36,7 @@ _CHANGED = PREFIX + "changed"
 
 @dataclass(slots=True)
 class CaseNarrowing:
-    """A :class:`~sparkcep.session.narrowing.Narrowing` that notes in ``found`` what it does.
+    """A :class:`~sparkcep.session.narrowing.Narrowing` that notes in ``matching`` what it does.
 
     ``base``: the version whose rows are kept; None: none are, as of rules that are new. ``otherwise``: why none
     are, where the query is found to be another one than when the table was made. ``of_new_rules``: whether it is the
@@ -45,7 +45,7 @@ class CaseNarrowing:
     may have others a moment later.
     """
 
-    found: Matching
+    matching: Matching
     base: Version | None
     table: Location
     otherwise: str = ""
@@ -56,57 +56,57 @@ class CaseNarrowing:
     @property
     def has_new_rules(self) -> bool:
         """Whether rules are left for a run of their own."""
-        unchanged = self.found.unchanged
-        return unchanged is not None and not unchanged.issuperset(self.found.rules)
+        unchanged = self.matching.unchanged
+        return unchanged is not None and not unchanged.issuperset(self.matching.rules)
 
     def rules(self, rules: Sequence[Rule]) -> list[Rule]:
         """Those that are as they were; if there are none, all, over everything."""
-        found = self.found
+        matching = self.matching
         self.read = rules = self.read or rules
         if self.of_new_rules:
-            return [rule for rule in rules if rule.name not in (found.unchanged or ())]
-        found.rules = {rule.name: _digest(rule) for rule in reversed(rules)}  # of two of one name the first counts
-        found.unchanged = None
-        if self.base is None or self.otherwise or found.keys is None:
+            return [rule for rule in rules if rule.name not in (matching.unchanged or ())]
+        matching.rules = {rule.name: _digest(rule) for rule in reversed(rules)}  # of two of one name the first counts
+        matching.unchanged = None
+        if self.base is None or self.otherwise or matching.keys is None:
             return list(rules)
         kept = {rule.name for rule in rules if not _follows_the_end(rule)}
-        same = frozenset(n for n, digest in found.rules.items() if n in kept and self.base.rules.get(n) == digest)
+        same = frozenset(n for n, digest in matching.rules.items() if n in kept and self.base.rules.get(n) == digest)
         if not same:
             self.otherwise = self.changed_rules(self.base)
             return list(rules)
-        found.unchanged = same
+        matching.unchanged = same
         return [rule for rule in rules if rule.name in same]
 
     def input(
         self, analyzer: SparkAnalyzer, given: InputPlan, source: DataFrame, input_sql: InputSql, pruning: Pruning
     ) -> Pruning:
         """A pattern's input without the cases that are left out."""
-        found, query = self.found, given.query
-        if found.keys is None or self.of_new_rules:
+        matching, query = self.matching, given.query
+        if matching.keys is None or self.of_new_rules:
             return pruning
-        keys = [text for text, _ in given.keys][: len(found.keys)]  # a rule may part its own cases further
+        keys = [text for text, _ in given.keys][: len(matching.keys)]  # a rule may part its own cases further
         if self.cause is None:
             self.cause = self.changed(analyzer, query, keys, source, input_sql)
             if self.cause.keys is not None:
-                found.cases = self.cause.keys.persist()
-        if found.cases is None:
+                matching.cases = self.cause.keys.persist()
+        if matching.cases is None:
             return pruning
-        cases = found.cases
+        cases = matching.cases
         names = cases.columns
         few = cases.limit(LISTED_CASES + 1).collect()
-        found.count, nulls = len(few), sum(None in tuple(row) for row in few)
-        if found.count > LISTED_CASES:
+        matching.count, nulls = len(few), sum(None in tuple(row) for row in few)
+        if matching.count > LISTED_CASES:
             counts = "count(*)", f"count_if({' OR '.join(f'{name} IS NULL' for name in names)})"
-            found.count, nulls = cases.selectExpr(*counts).collect()[0]
+            matching.count, nulls = cases.selectExpr(*counts).collect()[0]
         rows = source if pruning.frame is None else pruning.frame
         column = given.fields.column_of(keys[0])
-        if found.count <= LISTED_CASES and len(keys) == 1 and column and _type(rows, column) in COMPARED_CASES:
+        if matching.count <= LISTED_CASES and len(keys) == 1 and column and _type(rows, column) in COMPARED_CASES:
             values = [row[0] for row in few if row[0] is not None]
             # How a string with these is read depends on settings.
             if not any(isinstance(value, str) and re.search(r"['\\$]", value) for value in values):
                 return replace(pruning, frame=rows.where(_is_one_of(quote(column), values, or_null=bool(nulls))))
         # Spark, which does not know how few they are, would sort the log by its cases.
-        analyzer.matched[_CHANGED] = F.broadcast(cases) if found.count <= BROADCAST_CASES else cases
+        analyzer.matched[_CHANGED] = F.broadcast(cases) if matching.count <= BROADCAST_CASES else cases
         # Keys are looked up in half the time where none of them is NULL.
         equals = "<=>" if nulls else "="
         same = " AND ".join(f"({text}) {equals} {name}" for text, name in zip(keys, names, strict=True))
@@ -120,9 +120,9 @@ class CaseNarrowing:
         self, analyzer: SparkAnalyzer, query: PatternQuery, keys: Sequence[str], source: DataFrame, input_sql: InputSql
     ) -> Changed:
         """The cases that are matched again, those included whose matches the log's new end decides."""
-        found, base = self.found, self.base
+        matching, base = self.matching, self.base
         now = source_state(analyzer, source, input_sql)
-        found.state, found.plan = now.state, now.plan
+        matching.state, matching.plan = now.state, now.plan
         cause = Changed(None, self.otherwise)
         if base is not None and not self.otherwise:
             gone_cases = partial(cases_of, analyzer.spark, self.table, base.case_sets)
@@ -130,20 +130,20 @@ class CaseNarrowing:
             if rules := self.changed_rules(base):
                 none = distinct_keys(analyzer, query, keys, source, "false") if cause.nothing else cause.keys
                 cause = Changed(none, f"{cause.reason}; {rules}", files=cause.files)
-        found.reason, found.nothing, found.new_files = cause.reason, cause.nothing, cause.files
+        matching.reason, matching.nothing, matching.new_files = cause.reason, cause.nothing, cause.files
         # A log of one file has changed as a whole where that is written again.
         if cause.keys is None and not cause.nothing and len(now.state.get("files", ())) > 1:
-            found.by_file = distinct_keys(analyzer, query, keys, source, more=f"input_file_name() AS {FILE}, ")
-        if query.omit_censored and query.within is not None and not found.nothing:
-            found.log_end = _log_end(analyzer, query, source)
-            if base is not None and cause.keys is not None and base.log_end != found.log_end:
-                decided = _decided(analyzer, query, source, keys, (base.log_end, found.log_end))
+            matching.by_file = distinct_keys(analyzer, query, keys, source, more=f"input_file_name() AS {FILE}, ")
+        if query.omit_censored and query.within is not None and not matching.nothing:
+            matching.log_end = _log_end(analyzer, query, source)
+            if base is not None and cause.keys is not None and base.log_end != matching.log_end:
+                decided = _decided(analyzer, query, source, keys, (base.log_end, matching.log_end))
                 return replace(cause, keys=cause.keys.union(decided).distinct())
         return cause
 
     def changed_rules(self, base: Version) -> str:
         """Which rules are not those that the table was made with, for people."""
-        rules = self.found.rules
+        rules = self.matching.rules
         new = [name for name, digest in rules.items() if base.rules.get(name) != digest]
         gone = [name for name in base.rules if name not in rules]
         ends = [rule.name for rule in self.read if _follows_the_end(rule) and rule.name not in new]

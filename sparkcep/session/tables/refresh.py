@@ -76,11 +76,11 @@ def create(
     Raises:
         SparkCepError: CEP_PATTERN_TABLE_QUERY and others of the query; CEP_PATTERN_TABLE_BUSY.
     """
-    found = matched(spark, plain, query, table, None)
-    found.reason = "created"
-    columns, settings = found.columns.json(), settings_of(spark)
-    definition = Definition(name, query, comment, columns, found.keys, found.whole, settings, found.by_rule)
-    return _Refresh(spark, table, definition, found, None, "created", progress).result()
+    matching = matched(spark, plain, query, table, None)
+    matching.reason = "created"
+    columns, settings = matching.columns.json(), settings_of(spark)
+    definition = Definition(name, query, comment, columns, matching.keys, matching.whole, settings, matching.by_rule)
+    return _Refresh(spark, table, definition, matching, None, "created", progress).result()
 
 
 def refresh(
@@ -100,23 +100,23 @@ def refresh(
     for key, value in now.items() if not full else ():
         if d.settings.get(key) != value:
             raise changed(f"{key} is {value or 'not set'}, and was {d.settings.get(key) or 'not set'} when it was made")
-    found = matched(spark, plain, d.query, table, None if full else base)
-    if found.nothing:
-        return _unchanged(base, found.reason, started)
-    has_others = _types(found.columns) != _types(StructType.fromJson(json.loads(d.columns)))
+    matching = matched(spark, plain, d.query, table, None if full else base)
+    if matching.nothing:
+        return _unchanged(base, matching.reason, started)
+    has_others = _types(matching.columns) != _types(StructType.fromJson(json.loads(d.columns)))
     if has_others and not full:
-        found.release()
+        matching.release()
         raise changed("its query gives other columns than when it was made")
     compared: Version | None = base
     if full:
-        found.reason = "asked for"
+        matching.reason = "asked for"
         # What others have written is no part of the changes.
-        if has_others or d.by_rule != found.by_rule or not call(spark, is_own, table):
+        if has_others or d.by_rule != matching.by_rule or not call(spark, is_own, table):
             compared = None
     definition = Definition(
-        d.name, d.query, d.comment, found.columns.json(), found.keys, found.whole, now, found.by_rule
+        d.name, d.query, d.comment, matching.columns.json(), matching.keys, matching.whole, now, matching.by_rule
     )  # fmt: skip
-    return _Refresh(spark, table, definition, found, compared, "refreshed", progress).result()
+    return _Refresh(spark, table, definition, matching, compared, "refreshed", progress).result()
 
 
 def optimize(spark: SparkSession, table: Location, base: Version, progress: Progress) -> Done:
@@ -124,11 +124,11 @@ def optimize(spark: SparkSession, table: Location, base: Version, progress: Prog
     started = clock.perf_counter()
     if sum(file.size < SMALL_FILE for file in base.files) < 2:
         return _unchanged(base, "there are no small files", started)
-    found = Matching(
+    matching = Matching(
         state=base.state, plan=base.plan, meaning=base.meaning, log_end=base.log_end, rules=base.rules,
         reason="asked for",
     )  # fmt: skip
-    return _Refresh(spark, table, base.definition, found, base, "optimized", progress).result()
+    return _Refresh(spark, table, base.definition, matching, base, "optimized", progress).result()
 
 
 def _unchanged(base: Version, reason: str, started: float) -> Done:
@@ -153,7 +153,7 @@ class _Refresh:
     spark: SparkSession
     table: Location
     definition: Definition
-    found: Matching
+    matching: Matching
     base: Version | None
     action: str
     progress: Progress
@@ -165,9 +165,9 @@ class _Refresh:
         self.number = call(self.spark, next_number, self.table)
         self.batch = f"{self.number:05d}-{uuid.uuid4().hex[:8]}"
         try:
-            return self._result(self.found.count)
+            return self._result(self.matching.count)
         finally:
-            self.found.release()
+            self.matching.release()
 
     def _result(self, cases: int) -> Done:
         files = () if self.base is None else self.base.files
@@ -175,7 +175,7 @@ class _Refresh:
         case_sets = self.case_sets()
         insertions: tuple[DataFile, ...] = ()
         withdrawals: tuple[DataFile, ...] = ()
-        if self.action != "optimized" and (cases != 0 or self.found.unchanged is not None):
+        if self.action != "optimized" and (cases != 0 or self.matching.unchanged is not None):
             self.progress("matching", 0.1)
             self.write(self.changes(files))
             insertions, withdrawals = self.written(_INSERT), self.written(_WITHDRAW)
@@ -185,10 +185,10 @@ class _Refresh:
         begins = self.number if self.base is None else self.base.begins
         stay = tuple(f for f in files if f not in removed)
         version = Version(
-            self.definition, self.number, begins, clock.time(), self.action, self.found.reason, self.found.state,
-            self.found.plan, self.found.meaning, self.found.log_end, cases, sum(f.rows for f in insertions),
+            self.definition, self.number, begins, clock.time(), self.action, self.matching.reason, self.matching.state,
+            self.matching.plan, self.matching.meaning, self.matching.log_end, cases, sum(f.rows for f in insertions),
             sum(f.rows for f in withdrawals), tuple(f.path for f in insertions), tuple(f.path for f in withdrawals),
-            self.found.rules, case_sets, (*stay, *kept, *insertions),
+            self.matching.rules, case_sets, (*stay, *kept, *insertions),
         )  # fmt: skip
         self.progress("commit", 0.95)
         added, columns = (*kept, *insertions), self.definition.schema().json()
@@ -198,29 +198,29 @@ class _Refresh:
 
     def case_sets(self) -> CaseSets:
         """Which cases lie in which files of the log, this refresh's files included."""
-        found, files = self.found, self.found.state.get("files", ())
-        if found.by_file is not None:
-            return write_cases_by_file(self.spark, self.table, self.batch, found.by_file, files)
-        if self.base is None or (found.cases is None and self.action != "optimized"):
+        matching, files = self.matching, self.matching.state.get("files", ())
+        if matching.by_file is not None:
+            return write_cases_by_file(self.spark, self.table, self.batch, matching.by_file, files)
+        if self.base is None or (matching.cases is None and self.action != "optimized"):
             return {}
-        sets = of_files(self.base.case_sets, set(files).difference(found.new_files))
-        if found.cases is None or not found.new_files:
+        sets = of_files(self.base.case_sets, set(files).difference(matching.new_files))
+        if matching.cases is None or not matching.new_files:
             return sets
-        return write_cases(self.table, sets, self.batch, found.cases, found.new_files)
+        return write_cases(self.table, sets, self.batch, matching.cases, matching.new_files)
 
     # -- rows ----------------------------------------------------------------------------------------------------------
 
     def changes(self, files: Sequence[DataFile]) -> DataFrame:
         """Rows of this version that are new, and rows of the one before that are withdrawn."""
-        assert self.found.frame is not None
+        assert self.matching.frame is not None
         names = self.definition.schema().names
         stamps = {FOUND_VERSION: F.lit(self.number).cast("bigint"), FOUND_AT: F.current_timestamp()}
-        found = self.found.frame.withColumns({**stamps, _FILE: F.lit(None).cast("string")})
+        matches = self.matching.frame.withColumns({**stamps, _FILE: F.lit(None).cast("string")})
         if not files:
-            return found.select(*map(quote, (*names, _FILE)), F.lit(_INSERT).alias(CHANGE))
-        rows = self.found.of_cases(read_files(self.spark, self.table, files, self.definition.schema(), path=_FILE))
-        rows = rows.withColumns({**stamps, ROW: row_digest(self.found.columns.names)})
-        old, new = rows.alias("old"), found.alias("new")
+            return matches.select(*map(quote, (*names, _FILE)), F.lit(_INSERT).alias(CHANGE))
+        rows = self.matching.of_cases(read_files(self.spark, self.table, files, self.definition.schema(), path=_FILE))
+        rows = rows.withColumns({**stamps, ROW: row_digest(self.matching.columns.names)})
+        old, new = rows.alias("old"), matches.alias("new")
         joined = old.join(new, F.col(f"old.{MATCH_ID}") == F.col(f"new.{MATCH_ID}"), "full")
         joined = joined.where(~F.col(f"old.{ROW}").eqNullSafe(F.col(f"new.{ROW}")))
 
