@@ -59,33 +59,33 @@ def discover_command(
         columns = LogColumns(() if one_case else log.cases, str(found["time"]), str(found["event"]), found["tiebreak"])
         with activity(f"Looking at {file.path}"):
             result = discover(log.frame, columns, file.name, top)
-            faults = quality(log.frame, columns, log.place)
+            flaws = quality(log.frame, columns, log.place)
     words = ["sparkcep", "sql", f"--{file.format}", file.path, "--as", file.name, *reading.words()]
     proposed = list(commands(result, words))
     if as_json:
         roles = {role: guess.column for role, guess in log.roles.items()}
         read = [asdict(column) for column in log.columns]
-        rest = {"quality": asdict(faults), "commands": proposed[2::3]}
+        rest = {"quality": asdict(flaws), "commands": proposed[2::3]}
         click.echo(
             json.dumps(
                 {"roles": roles, "read": read, **asdict(result), **rest}, ensure_ascii=False, indent=2, default=str
             )
         )
         return
-    questionable = list(sentences(faults, columns)) or ["no duplicates, no NULL, and one spelling for each type"]
+    questionable = list(sentences(flaws, columns)) or ["no duplicates, no NULL, and one spelling for each type"]
     lines = report(result, top, log.roles["tiebreak"].column)
     lines += ["", "Data quality:", *(f"  {line}" for line in questionable)]
     click.echo("\n".join([*lines, "", "Three patterns to try, as commands:", *proposed]))
 
 
-def commands(found: Discovered, words: list[str]) -> list[str]:
+def commands(log: Discovered, words: list[str]) -> list[str]:
     """The proposals as lines of a shell, each behind its question.
 
     Args:
         words: the command in front of the statement.
     """
     out = []
-    for proposal in found.proposals:
+    for proposal in log.proposals:
         count = "" if proposal.cases is None else f": {proposal.cases:,} case{'s' * (proposal.cases != 1)}"
         out += ["", f"# {proposal.question}{count}", f"{shlex.join(words)} {for_shell(proposal.block)}"]
     return out
@@ -102,43 +102,43 @@ def for_shell(text: str) -> str:
     return shlex.quote(line) if "!" in line else '"' + re.sub(r'(["$`\\])', r"\\\1", line) + '"'
 
 
-def report(found: Discovered, top: int, tiebreak: str | None) -> list[str]:
+def report(log: Discovered, top: int, tiebreak: str | None) -> list[str]:
     """What was found, as lines. ``tiebreak``: the column that orders events of one time."""
     from sparkcep.cli.printing import table
     from sparkcep.pictures.durations import in_words
     from sparkcep.session.inspection.ties import ordered_by
 
     def lasting(value: float) -> str:
-        return in_words(value) if found.clock else f"{value:,.6g}"
+        return in_words(value) if log.clock else f"{value:,.6g}"
 
-    if not found.cases:
+    if not log.cases:
         return ["The log is empty."]
     out = [
-        f"{found.events:,} events in {found.cases:,} case{'s' * (found.cases != 1)}, of {len(found.types):,} types, "
-        f"from {found.first} to {found.last}",
-        f"A case lasts {lasting(found.median_duration)} (median), {lasting(found.p90_duration)} (nine of ten are "
-        f"shorter), {lasting(found.most_duration)} (the longest), and has up to {found.longest:,} events",
+        f"{log.events:,} events in {log.cases:,} case{'s' * (log.cases != 1)}, of {len(log.types):,} types, "
+        f"from {log.first} to {log.last}",
+        f"A case lasts {lasting(log.median_duration)} (median), {lasting(log.p90_duration)} (nine of ten are "
+        f"shorter), {lasting(log.most_duration)} (the longest), and has up to {log.longest:,} events",
     ]
-    if found.without_time:
-        out.append(f"{found.without_time:,} events have no time (NULL)")
-    if found.tied:
-        by = ordered_by(tiebreak, found.undecided, "the names of their types")
-        out.append(f"{found.tied:,} events share their time with another event of their case: they {by}")
+    if log.without_time:
+        out.append(f"{log.without_time:,} events have no time (NULL)")
+    if log.tied:
+        by = ordered_by(tiebreak, log.undecided, "the names of their types")
+        out.append(f"{log.tied:,} events share their time with another event of their case: they {by}")
     rows: list[list[str | None]] = [
-        [t.name, f"{t.events:,}", f"{t.cases:,}", f"{t.repeated:,}"] for t in found.types[:top]
+        [t.name, f"{t.events:,}", f"{t.cases:,}", f"{t.repeated:,}"] for t in log.types[:top]
     ]
-    out += ["", _heading("Event types", len(found.types), top), table(["type", "events", "cases", "repeated in"], rows)]
-    if found.variants is None:
-        out += ["", f"Variants are not listed: a case has up to {found.longest:,} events"]
+    out += ["", _heading("Event types", len(log.types), top), table(["type", "events", "cases", "repeated in"], rows)]
+    if log.variants is None:
+        out += ["", f"Variants are not listed: a case has up to {log.longest:,} events"]
     else:
-        rows = [[f"{n:,}", f"{n / found.cases:.1%}", _sequence(v)] for v, n in found.variants]
-        out += ["", _heading("Variants", found.variant_count, top), table(["cases", "share", "events in order"], rows)]
+        rows = [[f"{n:,}", f"{n / log.cases:.1%}", _sequence(v)] for v, n in log.variants]
+        out += ["", _heading("Variants", log.variant_count, top), table(["cases", "share", "events in order"], rows)]
     rows = [
         [f.event, f.next, f"{f.events:,}", f"{f.cases:,}", lasting(f.least), lasting(f.median), lasting(f.most)]
-        for f in found.follows[:top]
+        for f in log.follows[:top]
     ]
     names = ["event", "followed by", "times", "cases", "fastest", "median", "slowest"]
-    return [*out, "", _heading("What follows what", len(found.follows), top), table(names, rows)]
+    return [*out, "", _heading("What follows what", len(log.follows), top), table(names, rows)]
 
 
 def _heading(what: str, count: int, top: int) -> str:

@@ -53,11 +53,11 @@ def open_logs(
             elif guess.column is not None and role not in before:
                 spark.conf.set(KEYS[role], in_backticks(guess.column))
     for log in out if not quiet else ():
-        click.echo("\n".join(told(log, single)), err=True)
+        click.echo("\n".join(guesses(log, single)), err=True)
     return out
 
 
-def told(log: OpenLog, single: bool) -> list[str]:
+def guesses(log: OpenLog, single: bool) -> list[str]:
     """What was guessed, as lines, with what to write where it is wrong or missing."""
     lines = list(described(log))
     if log.column("tiebreak") is None:

@@ -123,7 +123,7 @@ def _log(spark: SparkSession, tests: Sequence[RuleTest], shape: LogShape) -> Dat
     return log
 
 
-def difference(expected: Sequence[Mapping[str, Any]], found: Sequence[Mapping[str, Any]]) -> str:
+def difference(expected: Sequence[Mapping[str, Any]], actual: Sequence[Mapping[str, Any]]) -> str:
     """What is missing, and what is there that is not expected; empty where each match has its partner.
 
     >>> difference([{"n": 3}], [{"n": "3", "user": "ann"}])
@@ -131,7 +131,7 @@ def difference(expected: Sequence[Mapping[str, Any]], found: Sequence[Mapping[st
     >>> difference([], [{"n": "3"}])
     "there is a match that is not expected: {'n': '3'}"
     """
-    left = list(found)
+    left = list(actual)
     out = []
     for match in sorted(expected, key=len, reverse=True):
         partner = next((row for row in left if all(_same(v, row.get(k)) for k, v in match.items())), None)
@@ -144,22 +144,22 @@ def difference(expected: Sequence[Mapping[str, Any]], found: Sequence[Mapping[st
     return "; ".join(out)
 
 
-def _same(expected: object, found: object) -> bool:
-    if expected is None or found is None:
-        return expected is found
+def _same(expected: object, actual: object) -> bool:
+    if expected is None or actual is None:
+        return expected is actual
     if isinstance(expected, bool):
-        return str(found).lower() == str(expected).lower()
+        return str(actual).lower() == str(expected).lower()
     try:
-        return Decimal(str(expected)) == Decimal(str(found))
+        return Decimal(str(expected)) == Decimal(str(actual))
     except InvalidOperation:
-        return str(expected) == str(found)
+        return str(expected) == str(actual)
 
 
-def junit(tests: Sequence[RuleTest], found: Sequence[str]) -> bytes:
+def junit(tests: Sequence[RuleTest], faults: Sequence[str]) -> bytes:
     """The result as JUnit's XML."""
-    failures = sum(map(bool, found))
+    failures = sum(map(bool, faults))
     suite = ElementTree.Element("testsuite", name="rules", tests=str(len(tests)), failures=str(failures))
-    for test, wrong in zip(tests, found, strict=True):
+    for test, wrong in zip(tests, faults, strict=True):
         case = ElementTree.SubElement(suite, "testcase", classname=test.rule, name=test.name)
         if wrong:
             ElementTree.SubElement(case, "failure", message=wrong)

@@ -76,16 +76,16 @@ def test_command(
     rules = folder_rules(folder)
     tests = rule_tests.read_tests(rules)
     shape = rule_tests.LogShape(case, time, event_type, None if columns is None else read_columns(columns))
-    found: list[str] = []
+    faults: list[str] = []
     if tests:
         with session_at(None, connection, NO_DATA) as spark:
-            found = rule_tests.run_tests(spark, rules, tests, shape)
-    for test, wrong in zip(tests, found, strict=True):
+            faults = rule_tests.run_tests(spark, rules, tests, shape)
+    for test, wrong in zip(tests, faults, strict=True):
         if wrong:
             print(f"{test.rule}, {test.name}: {wrong}", file=sys.stderr)
     if junit is not None:
-        junit.write_bytes(rule_tests.junit(tests, found))
-    failed, without = sum(map(bool, found)), len(rules) - len({test.rule for test in tests})
+        junit.write_bytes(rule_tests.junit(tests, faults))
+    failed, without = sum(map(bool, faults)), len(rules) - len({test.rule for test in tests})
     print(
         f"{len(tests)} {'test' if len(tests) == 1 else 'tests'}: {len(tests) - failed} passed, {failed} failed; "
         f"{without} {'rule has' if without == 1 else 'rules have'} no test"

@@ -181,9 +181,9 @@ def in_utf8(file: LogFile, options: Mapping[str, str]) -> tuple[LogFile, Mapping
     except LookupError:
         raise SparkCepError("CEP_ARGUMENTS", f"There is no encoding {encoding}.") from None
     text = beginning.decode(encoding, "replace") if file.format == "csv" else ""
-    told = _SEP_LINE.match(text)
-    first = 0 if told is None else 1
-    above = first + (0 if "header" in options else lines_before_header(text[told.end() if told else 0 :]))
+    sep_line = _SEP_LINE.match(text)
+    first = 0 if sep_line is None else 1
+    above = first + (0 if "header" in options else lines_before_header(text[sep_line.end() if sep_line else 0 :]))
     if is_utf8 and not above:
         return file, options, []
     path = temporary_folder() / _plain(file.path).with_suffix(f".{file.format}").name
@@ -201,7 +201,7 @@ def in_utf8(file: LogFile, options: Mapping[str, str]) -> tuple[LogFile, Mapping
             "CEP_FILE", f"{file.path} {why}.", hint="--option encoding=NAME, as Python calls it"
         ) from None
     others = {key: value for key, value in options.items() if key not in ("encoding", "charset")}
-    separator = {} if told is None else {"sep": told[1]}
+    separator = {} if sep_line is None else {"sep": sep_line[1]}
     notes = [] if is_utf8 else [f"its encoding is {encoding}"]
     if left_out:
         title = next(filter(None, (line.strip("\ufeff \r\n") for line in left_out)), "")
@@ -250,16 +250,16 @@ def reader_options(file: LogFile, options: Mapping[str, str]) -> Mapping[str, st
         raise SparkCepError("CEP_FILE", f"{file.path} is empty.")
     if file.format == "json":
         return {**({"multiLine": "true"} if first is not None and _is_array(first) else {}), **options}
-    told = {"header": "true"}
+    guessed = {"header": "true"}
     if first:
-        told["sep"] = separator_of(first)
+        guessed["sep"] = separator_of(first)
         if _quotes_lines(first):
-            told["multiLine"] = "true"
+            guessed["multiLine"] = "true"
     if not _escapes_quotes(first or ""):  # quotes in quotes are doubled, unless Spark wrote the file
-        told["escape"] = '"'
+        guessed["escape"] = '"'
     if not file.is_one:  # whose files must have the same columns
-        told["enforceSchema"] = "false"
-    return {**told, **options}
+        guessed["enforceSchema"] = "false"
+    return {**guessed, **options}
 
 
 def encoding_of(beginning: bytes) -> str:

@@ -82,34 +82,34 @@ def quality(frame: DataFrame, columns: LogColumns, place: str | None = None) -> 
     return Quality(duplicates, spelled, no_case, no_event, no_time, future, early_ones, single, backwards)
 
 
-def sentences(found: Quality, columns: LogColumns) -> Iterator[str]:
+def sentences(flaws: Quality, columns: LogColumns) -> Iterator[str]:
     """Sentences about what was found, each with what mends it."""
-    if found.duplicates:
-        yield f"{_rows(found.duplicates)} equal to an earlier row in all columns: --drop-duplicates keeps the first one"
-    if found.spellings:
-        groups = ["/".join(f"{name!r} ({n:,})" for name, n in group[:_SHOWN]) for group in found.spellings[:_SHOWN]]
-        more = ", ..." if len(found.spellings) > _SHOWN else ""
+    if flaws.duplicates:
+        yield f"{_rows(flaws.duplicates)} equal to an earlier row in all columns: --drop-duplicates keeps the first one"
+    if flaws.spellings:
+        groups = ["/".join(f"{name!r} ({n:,})" for name, n in group[:_SHOWN]) for group in flaws.spellings[:_SHOWN]]
+        more = ", ..." if len(flaws.spellings) > _SHOWN else ""
         yield (
             f"event types that differ only in case, blanks or accents: {', '.join(groups)}{more}; --fold-types merges "
             "them"
         )
     for number, what, column in (
-        (found.no_case, "case", " or ".join(columns.case)), (found.no_event, "type", columns.event),
-        (found.no_time, "time", columns.time),
+        (flaws.no_case, "case", " or ".join(columns.case)), (flaws.no_event, "type", columns.event),
+        (flaws.no_time, "time", columns.time),
     ):  # fmt: skip
         if number:
             yield f"{_rows(number)} without a {what} (NULL): WHERE {quoted(column)} IS NOT NULL leaves them out"
-    if found.future:
-        yield f"{_rows(found.future)} later than now"
-    if found.early:
+    if flaws.future:
+        yield f"{_rows(flaws.future)} later than now"
+    if flaws.early:
         yield (
-            f"{_rows(found.early)} before {EARLIEST}: if such a date means none, --option nullValue=TEXT makes it NULL"
+            f"{_rows(flaws.early)} before {EARLIEST}: if such a date means none, --option nullValue=TEXT makes it NULL"
         )
-    if found.single:
-        yield f"{found.single:,} case{'s have' if found.single != 1 else ' has'} one event"
-    if found.backwards:
+    if flaws.single:
+        yield f"{flaws.single:,} case{'s have' if flaws.single != 1 else ' has'} one event"
+    if flaws.backwards:
         yield (
-            f"{_rows(found.backwards)} earlier than a row of the same case before it in the file; patterns use the "
+            f"{_rows(flaws.backwards)} earlier than a row of the same case before it in the file; patterns use the "
             "time, not the order in the file"
         )
 

@@ -277,9 +277,9 @@ class _Opened:
         found, unclear = find_readings(looked_at, doubles, self.how.decimal or "")
         found = [one for one in found if one.column not in kept]
         read_anew = {one.column for one in found}
-        told = {t for t in TEMPORAL if {"timestampFormat", "timestampNTZFormat", "dateFormat"} & self.how.reader.keys()}
-        asked = {n: t for n, t in types.items() if n not in kept | read_anew and t not in told}
-        believed = {n: odd for n, t in asked.items() if (odd := odd_text(n, t))}
+        formats = {"timestampFormat", "timestampNTZFormat", "dateFormat"} & self.how.reader.keys()
+        inferred = {n: t for n, t in types.items() if n not in kept | read_anew and not (formats and t in TEMPORAL)}
+        believed = {n: odd for n, t in inferred.items() if (odd := odd_text(n, t))}
         counts = self.counts(raw, [r.misfit for one in found for r in one.readings], list(believed.values()))
         changed = {n: types[n] for n, number in zip(believed, counts.odd, strict=True) if number}
         texts = {n for n, t in types.items() if t != "string" and n in kept | read_anew | changed.keys()}
@@ -342,10 +342,10 @@ class _Opened:
         self.columns.append(ReadColumn("(fields)", "as many as in the first line", ""))
         self.misfit("(fields)", condition, torn)
 
-    def take_numbers(self, found: Sequence[Found], counts: Sequence[int], types: Mapping[str, str]) -> None:
+    def take_numbers(self, numbers: Sequence[Found], counts: Sequence[int], types: Mapping[str, str]) -> None:
         """Of each column's readings, take the one that most rows fit."""
         misfits = iter(counts)
-        for one in found:
+        for one in numbers:
             own = [next(misfits) for _ in one.readings]
             missed = min(own)
             reading = one.readings[own.index(missed)]
@@ -358,9 +358,9 @@ class _Opened:
             self.columns.append(ReadColumn(one.column, f"{reading.kind}, written {reading.form}", one.example))
             self.take(reading, missed)
 
-    def differs(self, found: Found, misfits: Sequence[int], missed: int) -> str | None:
+    def differs(self, column: Found, misfits: Sequence[int], missed: int) -> str | None:
         """A text that is different numbers by readings which as many rows fit; None where there is none."""
-        first, *others = (r for r, n in zip(found.readings, misfits, strict=True) if n == missed)
+        first, *others = (r for r, n in zip(column.readings, misfits, strict=True) if n == missed)
         if not others:
             return None
         tests = (f"CAST({first.sql} AS DOUBLE) <> CAST({other.sql} AS DOUBLE)" for other in others)

@@ -215,14 +215,14 @@ def find_readings(
             found[column] = Found(column, (truth,), written[column][0])
         elif texts and (forms := _fitting(texts)):
             numbers[column] = forms
-    told = mark or _mark(sample, numbers)
+    decimal_mark = mark or _mark(sample, numbers)
     unclear = []
     for column, forms in numbers.items():
         texts, is_sparks = sample[column], column in read_by_spark
-        fit = [form for form in forms if form.mark == told] or ([] if told else forms)
+        fit = [form for form in forms if form.mark == decimal_mark] or ([] if decimal_mark else forms)
         if fit and (example := _differ(fit, texts)) is not None:
             unclear.append(Unclear(column, example))
-        elif fit and not (is_sparks and told != ","):
+        elif fit and not (is_sparks and decimal_mark != ","):
             any_mark = len({form.mark for form in fit}) > 1
             example = next(t for t, n in zip(written[column], texts, strict=True) if fit[0].value(n) is not None)
             readings = tuple(_readings(column, fit, texts, units[column]))
@@ -282,7 +282,7 @@ def _truth(column: str, texts: Sequence[str]) -> Reading | None:
 def texts_by_column(rows: Sequence[Sequence[object]], columns: Sequence[str]) -> dict[str, list[str]]:
     """Texts of some rows by column, without blanks around them and without those that are nothing else."""
 
-    def own(k: int) -> Iterator[str]:
+    def texts(k: int) -> Iterator[str]:
         return (text for row in rows if row[k] is not None and (text := str(row[k]).strip()))
 
-    return {column: list(own(k)) for k, column in enumerate(columns)}
+    return {column: list(texts(k)) for k, column in enumerate(columns)}
