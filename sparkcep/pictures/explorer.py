@@ -50,32 +50,32 @@ class Exploration:
         self.frame, self.columns, self.name, self.facts = frame, columns, name, facts
         self.spark = frame.sparkSession
         frame.createOrReplaceTempView(in_backticks(name))
-        self.found: Discovered = discover(frame, columns, name)
+        self.log: Discovered = discover(frame, columns, name)
 
     @property
     def summary(self) -> dict[str, Any]:
         """The log at a glance."""
-        found = self.found
+        log = self.log
 
         def lasting(value: float) -> str:
-            return in_words(value) if found.clock else f"{value:,.6g}"
+            return in_words(value) if log.clock else f"{value:,.6g}"
 
         variants = [
-            {"cases": n, "share": f"{n / max(1, found.cases):.1%}", "events": list(v)[:12]}
-            for v, n in (found.variants or ())[:5]
+            {"cases": n, "share": f"{n / max(1, log.cases):.1%}", "events": list(v)[:12]}
+            for v, n in (log.variants or ())[:5]
         ]
         return {
             "facts": [
-                f"{found.events:,} events", f"{found.cases:,} cases", f"{len(found.types):,} event types",
-                f"{found.variant_count:,} variants" if found.variants is not None else "long cases",
-                f"{found.first} to {found.last}",
-                f"a case lasts {lasting(found.median_duration)} (median), up to {lasting(found.most_duration)}",
+                f"{log.events:,} events", f"{log.cases:,} cases", f"{len(log.types):,} event types",
+                f"{log.variant_count:,} variants" if log.variants is not None else "long cases",
+                f"{log.first} to {log.last}",
+                f"a case lasts {lasting(log.median_duration)} (median), up to {lasting(log.most_duration)}",
                 *self.facts,
             ],
-            "types": [{"name": t.name, "events": t.events, "cases": t.cases} for t in found.types],
+            "types": [{"name": t.name, "events": t.events, "cases": t.cases} for t in log.types],
             "variants": variants,
             "columns": {"case": ", ".join(self.columns.case), "time": self.columns.time, "event": self.columns.event},
-            "clock": found.clock, "longest": found.most_duration,
+            "clock": log.clock, "longest": log.most_duration,
         }  # fmt: skip
 
     def sql(self, steps: Sequence[Step], within: float | None = None, unit: str = "days") -> str:
@@ -102,7 +102,7 @@ class Exploration:
             f"PATTERN SEQ({', '.join(parts)})",
         ]
         if within is not None:
-            lines.append(f"WITHIN {_interval(within, unit) if self.found.clock else f'{within:g}'}")
+            lines.append(f"WITHIN {_interval(within, unit) if self.log.clock else f'{within:g}'}")
         return "\n".join([*lines, "MATCHES NON OVERLAPPING"])
 
     def matches(self, sql: str) -> dict[str, Any]:
