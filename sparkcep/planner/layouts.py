@@ -40,7 +40,7 @@ def kept_too_long(
     sampler: Sampler, keys: Sequence[str], filters: Sequence[str], fields: int, settings: Settings
 ) -> str:
     """As :func:`too_long`, of the rows that satisfy filters."""
-    sample = sample_kept(sampler, keys, filters, lambda own: bool(too_long(own, fields, settings)))
+    sample = sample_kept(sampler, keys, filters, lambda kept: bool(too_long(kept, fields, settings)))
     return too_long(sample, fields, settings)
 
 
@@ -57,5 +57,5 @@ def may_be_long(sample: Sample) -> bool:
 def kept_multiply(sampler: Sampler, keys: Sequence[str], filters: Sequence[str]) -> bool:
     """Whether matches that hold many times the rows of their partition may be too many for a list, of the rows that
     satisfy filters."""
-    sample = sample_kept(sampler, keys, filters, lambda own: own.most >= MULTIPLIED)
+    sample = sample_kept(sampler, keys, filters, lambda kept: kept.most >= MULTIPLIED)
     return sample is None or sample.partition_rows >= MULTIPLIED

@@ -46,9 +46,9 @@ def typed_component(code: int) -> int | None:
     return code - _TYPES if _TYPES <= code < _PART else None
 
 
-def of_components(found: Mapping[int, V]) -> dict[int, V]:
+def of_components(by_code: Mapping[int, V]) -> dict[int, V]:
     """What belongs to components themselves."""
-    return {code: value for code, value in found.items() if is_component(code)}
+    return {code: value for code, value in by_code.items() if is_component(code)}
 
 
 def _checked(number: int, limit: int) -> int:

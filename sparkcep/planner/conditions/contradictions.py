@@ -70,8 +70,8 @@ def contradiction(plan: AnyPlan, time_zone: str) -> str:
         in_order = [Most(b, a, -step) for a, b in pairwise(order)]
         if cycle := excluded([*bounds, *in_order], order):
             sources = {b.source for b in cycle}
-            told = dict.fromkeys(b.source for b in bounds if b.source in sources)  # as they are written
-            return _sentence(list(told), ordered="" in sources)
+            written = dict.fromkeys(b.source for b in bounds if b.source in sources)  # as they are written
+            return _sentence(list(written), ordered="" in sources)
     return ""
 
 

@@ -125,12 +125,12 @@ def difference(
     return Difference(names[1], names[0], least, most, gap)
 
 
-def _split(text: str, name: re.Pattern[str], own: Navigation) -> list[str | Slot]:
+def _split(text: str, name: re.Pattern[str], slot: Navigation) -> list[str | Slot]:
     """Text with the slot in the place of a name."""
     out: list[str | Slot] = []
     at = 0
     for found in name.finditer(text):
-        out += [text[at : found.start()], own]
+        out += [text[at : found.start()], slot]
         at = found.end()
     return [*out, text[at:]]
 

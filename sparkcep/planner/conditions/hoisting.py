@@ -299,7 +299,7 @@ class Hoisting:
         """
         slots: set[tuple[object, ...]] = set()
         bare = False
-        found: list[tuple[Token, Navigation]] = []
+        reads: list[tuple[Token, Navigation]] = []
         named = parameters(tokens, 0, len(tokens), self.owner.fields.case_sensitive)
         for k, t in enumerate(tokens):
             if t.upper == "SELECT":
@@ -310,23 +310,23 @@ class Hoisting:
                 if not isinstance(slot, Navigation) or slot.argument.markers:
                     return None
                 slots.add(_place(slot))
-                found.append((t, slot))
+                reads.append((t, slot))
             elif self.owner.fields.column_of(quote(t.text)) is not None:
                 is_part = k > 0 and tokens[k - 1].upper in (".", "AS", "{")
                 calls = k + 1 < len(tokens) and tokens[k + 1].upper == "("
                 bare = bare or not (is_part or calls)
         if len(slots) + bare > 1:
-            return self.pair(text, tokens, found, bare)
+            return self.pair(text, tokens, reads, bare)
         if not slots:
             return self.row_value(text[tokens[0].start : tokens[-1].end])
-        navigation = found[0][1]
-        value = self.row_value(_filled(text, tokens, found, _argument), navigation)
+        navigation = reads[0][1]
+        value = self.row_value(_filled(text, tokens, reads, _argument), navigation)
         if strict or is_strict(tokens) or (may_be_users(tokens) and self.owner.is_there(navigation)):
             return value
         # Where the navigation points nowhere its columns are NULL, but the call need not be.
         there = self.row_value("true", navigation)
         return Call(
-            "case", (Call("isnull", (there,)), self.row_value(_filled(text, tokens, found, _no_argument)), value)
+            "case", (Call("isnull", (there,)), self.row_value(_filled(text, tokens, reads, _no_argument)), value)
         )
 
     def is_evaluated(self, tokens: Sequence[Token]) -> bool:
@@ -347,44 +347,44 @@ class Hoisting:
         return True
 
     def pair(
-        self, text: str, tokens: Sequence[Token], found: Sequence[tuple[Token, Navigation]], bare: bool
+        self, text: str, tokens: Sequence[Token], reads: Sequence[tuple[Token, Navigation]], bare: bool
     ) -> Expression | None:
         """A call over two rows of the match: Spark evaluates it for all pairs of rows of the partition that may be
         these two.
 
         One row's column holds an array, with a value for each row that may be the other.
         """
-        rows = {_place(slot): slot for _, slot in found}
+        rows = {_place(slot): slot for _, slot in reads}
         if self.in_row or len(rows) + bare != 2 or self.is_evaluated(tokens):
             return None
         *firsts, other = rows.values()
-        own = firsts[0] if firsts else None  # None: the tested row
+        one = firsts[0] if firsts else None  # None: the tested row
 
         def nowhere(*gone: Navigation) -> str:
             """The call where navigations point at no row."""
             places = set(map(_place, gone))
-            return _filled(text, tokens, found, lambda s: _no_argument(s) if _place(s) in places else _argument(s))
+            return _filled(text, tokens, reads, lambda s: _no_argument(s) if _place(s) in places else _argument(s))
 
         if any(t.upper in COMPARES for t in tokens) and any(
             declared_length(s.argument.text, self.owner) for s in rows.values()
         ):
             raise NotCompilable("a comparison of CHAR columns inside a function of two rows")
         self.owner.pairs = True
-        for at, before in ((own, other), (other, own)):
+        for at, before in ((one, other), (other, one)):
             if before is not None and self.is_neighbour(at, before):
-                return self.row_value(self.over_neighbours(text, tokens, found, at, before), at)
-        values, place = self.pair_values(text, tokens, found, own, other)
-        value: Expression = Call("element", (self.row_value(values, own), self.row_value(place, other)))
+                return self.row_value(self.over_neighbours(text, tokens, reads, at, before), at)
+        values, place = self.pair_values(text, tokens, reads, one, other)
+        value: Expression = Call("element", (self.row_value(values, one), self.row_value(place, other)))
         gone = [slot for slot in rows.values() if not (may_be_users(tokens) and self.owner.is_there(slot))]
         if not gone:
             return value
         there = self.row_value("true", other)
-        value = Call("case", (Call("isnull", (there,)), self.row_value(nowhere(other), own), value))
-        if own is not None:
-            absent = Call("isnull", (self.row_value("true", own),))
+        value = Call("case", (Call("isnull", (there,)), self.row_value(nowhere(other), one), value))
+        if one is not None:
+            absent = Call("isnull", (self.row_value("true", one),))
             both = Call(
                 "case",
-                (Call("isnull", (there,)), self.row_value(nowhere(own, other)), self.row_value(nowhere(own), other)),
+                (Call("isnull", (there,)), self.row_value(nowhere(one, other)), self.row_value(nowhere(one), other)),
             )
             value = Call("case", (absent, both, value))
         return value
@@ -408,7 +408,7 @@ class Hoisting:
         return bool(variables) and all(directly_before(query.pattern, v) == wanted for v in variables)
 
     def over_neighbours(
-        self, text: str, tokens: Sequence[Token], found: Sequence[tuple[Token, Navigation]], at: Navigation | None,
+        self, text: str, tokens: Sequence[Token], reads: Sequence[tuple[Token, Navigation]], at: Navigation | None,
         before: Navigation,
     ) -> str:  # fmt: skip
         """SQL of a call over the row of ``at`` and the one before it."""
@@ -416,7 +416,7 @@ class Hoisting:
         def argument(slot: Navigation) -> str:
             return f"lag{_argument(slot)} OVER {PREFIX}w" if _place(slot) == _place(before) else _argument(slot)
 
-        call = _filled(text, tokens, found, argument)
+        call = _filled(text, tokens, reads, argument)
         tests = [self.owner.test(self.variables_of(at))]
         if test := self.owner.test(self.variables_of(before)):
             tests.append(f"lag({test}) OVER {PREFIX}w")
@@ -435,32 +435,32 @@ class Hoisting:
         return self.owner.tested if at is None else at.variables or ()
 
     def pair_values(
-        self, text: str, tokens: Sequence[Token], found: Sequence[tuple[Token, Navigation]], own: Navigation | None,
+        self, text: str, tokens: Sequence[Token], reads: Sequence[tuple[Token, Navigation]], one: Navigation | None,
         other: Navigation,
     ) -> tuple[str, str]:  # fmt: skip
-        """SQL of an array with a call's value for each row of the partition that may be the ``other``, with ``own``
+        """SQL of an array with a call's value for each row of the partition that may be the ``other``, with ``one``
         (None: the tested row) at hand; and of the place of a row in it."""
-        arguments = list(dict.fromkeys(_argument(s) for _, s in found if _place(s) == _place(other)))
+        arguments = list(dict.fromkeys(_argument(s) for _, s in reads if _place(s) == _place(other)))
         names = {argument: f"{OTHER}.a{k}" for k, argument in enumerate(arguments)}
-        own_test, other_test = self.test_of(own), self.test_of(other)
+        one_test, other_test = self.test_of(one), self.test_of(other)
 
         def value_of(slot: Navigation) -> str:
             return names[_argument(slot)] if _place(slot) == _place(other) else _argument(slot)
 
-        call = _filled(text, tokens, found, value_of)
+        call = _filled(text, tokens, reads, value_of)
         able = unescape(other_test)
         rows = listed([f"{argument} AS a{k}" for k, argument in enumerate(arguments)], able)
         values = f"transform({rows}, {OTHER} -> {call})"
-        every = within_limit(values, self.owner.limit_pairs, unescape(own_test), able)
+        every = within_limit(values, self.owner.limit_pairs, unescape(one_test), able)
         if not may_be_users(tokens) or self.owner.is_accepted(every):
             return every, place_of_other(able)
         column = self.owner.fields.pair(
             PairCall(
                 call=escape(call),
-                one_row=escape(_filled(text, tokens, found, _argument)),
+                one_row=escape(_filled(text, tokens, reads, _argument)),
                 arguments=tuple(map(escape, arguments)),
-                own=own_test,
-                other=other_test,
+                one_test=one_test,
+                other_test=other_test,
                 limit=self.owner.limit_pairs,
             )
         )
@@ -484,12 +484,12 @@ def _no_argument(slot: Navigation) -> str:
 def _filled(
     text: str,
     tokens: Sequence[Token],
-    found: Sequence[tuple[Token, Navigation]],
+    reads: Sequence[tuple[Token, Navigation]],
     form: Callable[[Navigation], str],
 ) -> str:
     """Text of some tokens with the slots among them written out."""
     out, at = "", tokens[0].start
-    for t, slot in found:
+    for t, slot in reads:
         out += text[at : t.start] + form(slot)
         at = t.end
     return out + text[at : tokens[-1].end]

@@ -27,15 +27,15 @@ class PairCall:
     """A call over two rows, as SQL for Spark to format.
 
     ``call`` reads the columns of one row, and ``arguments`` of the other as fields a0, a1, ... of ``OTHER``.
-    ``one_row``: the same over one row twice. ``own``, ``other``: what the rows must satisfy by themselves; empty:
-    nothing. ``limit``: as many pairs at most as so many rows make with each other.
+    ``one_row``: the same over one row twice. ``one_test``, ``other_test``: what the rows must satisfy by themselves;
+    empty: nothing. ``limit``: as many pairs at most as so many rows make with each other.
     """
 
     call: str
     one_row: str
     arguments: tuple[str, ...]
-    own: str
-    other: str
+    one_test: str
+    other_test: str
     limit: int
 
 
@@ -67,13 +67,13 @@ def place_of_other(other: str) -> str:
     return f"CASE WHEN {other} THEN count_if({other}) OVER {UP_TO} - 1 END"
 
 
-def within_limit(text: str, limit: int, own: str, other: str) -> str:
-    """SQL that is an error where a partition has more pairs than ``limit`` rows make with each other. ``own``,
+def within_limit(text: str, limit: int, one: str, other: str) -> str:
+    """SQL that is an error where a partition has more pairs than ``limit`` rows make with each other. ``one``,
     ``other``: what the one row satisfies, and the other one; empty: nothing."""
     message = f"[CEP_PAIR_LIMIT] A partition has more than {limit} x {limit} pairs of rows that a condition asks about "
     message += f"({LIMIT_PAIRS.key}).\\nHint: partition by more columns, filter the input, test the "
     message += "types of both, compare rows side by side (A B, or PREV), or raise the limit"
-    counts = " * ".join(f"{f'count_if({test})' if test else 'count(1)'} OVER {WHOLE}" for test in (own, other))
+    counts = " * ".join(f"{f'count_if({test})' if test else 'count(1)'} OVER {WHOLE}" for test in (one, other))
     return f"CASE WHEN {counts} <= {min(limit * limit, 2**63 - 1)}L THEN {text} ELSE raise_error('{message}') END"
 
 
@@ -97,24 +97,24 @@ def met(source: str, keys: Sequence[str], window: str, calls: Sequence[PairCall]
     """
     named = [f"({key}) AS {_PAIR}_key{i}" for i, key in enumerate(keys)]
     groups = ", ".join([*(f"{_PAIR}_key{i}" for i in range(len(keys))), PLACE])
-    any_own, any_other = _any([call.own for call in calls]), _any([call.other for call in calls])
+    any_one, any_other = _any([call.one_test for call in calls]), _any([call.other_test for call in calls])
     of_other, own, values = [], [], []
     for n, call in enumerate(calls):
         members, tests = [f"{text} AS a{k}" for k, text in enumerate(call.arguments)], []
-        if call.own:
-            own.append(f"({call.own}) AS {_PAIR}_own{n}")
+        if call.one_test:
+            own.append(f"({call.one_test}) AS {_PAIR}_own{n}")
             tests.append(f"{_PAIR}_own{n}")
-        if call.other:
-            members.append(f"({call.other}) AS able")
+        if call.other_test:
+            members.append(f"({call.other_test}) AS able")
             tests.append(f"{OTHER}{n}.able")
         of_other.append(f"struct({', '.join(members)}) AS c{n}")
         value = call.call.replace(f"{OTHER}.", f"{OTHER}{n}.")
         values.append(f"CASE WHEN {' AND '.join(tests)} THEN {value} END" if tests else value)
     places = f"row_number() OVER {PREFIX}w AS {PLACE}", f"{place_of_other(any_other)} AS {PLACE_OF_OTHER}"
     placed = ", ".join([*named, *own, *places])
-    every = within_limit(listed(of_other, any_other), calls[0].limit, any_own, any_other)
-    if any_own:
-        every = f"CASE WHEN {any_own} THEN {every} END"
+    every = within_limit(listed(of_other, any_other), calls[0].limit, any_one, any_other)
+    if any_one:
+        every = f"CASE WHEN {any_one} THEN {every} END"
     others = ", ".join(f"{OTHER}.c{n} AS {OTHER}{n}" for n in range(len(calls)))
     found = ", ".join(f"{value} AS v{n}" for n, value in enumerate(values))
     back = ", ".join(f"v{n}" for n in range(len(calls)))

@@ -161,8 +161,8 @@ class Fold:
         """Array of the matches of a sorted list, each a struct of some gathered values."""
         moves = self.moves()
         ends = [m for m in moves if m.step is not None and m.step.target == self.end]
-        asked = sorted(set(values))
-        kept = [g for g in asked if self.register(g, ends) != self.taken(g)]
+        gathered = sorted(set(values))
+        kept = [g for g in gathered if self.register(g, ends) != self.taken(g)]
         codes = [self.code(m, kept) for m in moves]
         goes = [m for m, code in zip(moves, codes, strict=True) if code >= 0]
         registers = {f"r{g}": f"s.r{g}" for g in kept}

@@ -261,13 +261,13 @@ def _items(
     return Items(tuple(trees), tuple(owner.slots), tuple(owner.registers), programs), found
 
 
-def _direct(tree: Expression, owner: MatchConditions, own: list[str]) -> str:
+def _direct(tree: Expression, owner: MatchConditions, column_types: list[str]) -> str:
     """Spark's type of an item that is a column's value, or values: any type passes through."""
     slot = owner.slots[tree.slot] if isinstance(tree, Load) else None
     if isinstance(slot, NavigationSlot) and slot.argument is None and slot.column >= 0:
-        return own[slot.column]
+        return column_types[slot.column]
     if isinstance(slot, AggregateSlot) and slot.arguments and isinstance(slot.arguments[0], RowValue):
-        of = own[slot.arguments[0].column]
+        of = column_types[slot.arguments[0].column]
         if slot.function in _SAME:
             return of
         if slot.function in ("array_agg", "collect_list"):

@@ -19,9 +19,9 @@ def explain_non_answers(plan: PatternPlan[NonAnswersPlan]) -> list[str]:
     query, spec = plan.query, plan.engine.spec
     names = spec.run.automaton.names
     shown = variables_of(query)
-    asked = query.non_answers
-    assert asked is not None
-    arguments = ", ".join(unescape(t).strip() for t in (asked.cost, asked.uncertainty, asked.step))
+    clause = query.non_answers
+    assert clause is not None
+    arguments = ", ".join(unescape(t).strip() for t in (clause.cost, clause.uncertainty, clause.step))
     lines = [f"  Pattern: {render(query.pattern)}"]
     lines.append(f"  Explain non-answers: ({arguments}); one row for each partition without a match")
     strict = ", STRICT TIME" if query.strict_time else ""

@@ -104,14 +104,14 @@ class NonAnswersPlanner(BlockPlanner):
         self.refuse_beyond_kernel(run, conditions, dependent)
         key = self.fields.column_of(query.order_by[0].expression)
         bare = None if query.is_block else key
-        found = [difference(c, self.is_time, self.units, bare) for c in conditions]
-        unrepaired, bounds, timed = self.repairable(run, local, conditions, found, dependent)
+        differences = [difference(c, self.is_time, self.units, bare) for c in conditions]
+        unrepaired, bounds, timed = self.repairable(run, local, conditions, differences, dependent)
         repair = None
         if not unrepaired:
             low, high = self.time_range()
             places = tuple(self.names.index(n) for n in sequence_of(query.pattern) or ())
             repair = Repair(places, key_column, bounds, timed, step, most_cost, most_shift, low, high)
-        facts = self.facts(found, conditions, key_column)
+        facts = self.facts(differences, conditions, key_column)
         spec = RepairSpec(
             run, bits, repair, self.type_bits(bits), needed(self.automaton), facts, self.settings.limit_repair,
             repairs_only=query.non_answers is not None and query.non_answers.repairs_only,
@@ -151,17 +151,17 @@ class NonAnswersPlanner(BlockPlanner):
 
     def error(self, error_class: str, sentence: str, part: int, hint: str | None = None) -> PatternAnalysisError:
         """An error at k (0), uncertainty (1), step (2) or the clause (-1)."""
-        asked = self.query.non_answers
-        assert asked is not None
-        position = asked.position if part < 0 or not asked.positions else asked.positions[part]
+        clause = self.query.non_answers
+        assert clause is not None
+        position = clause.position if part < 0 or not clause.positions else clause.positions[part]
         return PatternAnalysisError(
             error_class, sentence, text=self.query.text or None, position=position or self.query.start, hint=hint
         )
 
     def lengths(self) -> tuple[int, int, int]:
         """The step in units of the ORDER BY key, the most cost and the most shift in steps."""
-        asked, units = self.query.non_answers, self.units
-        assert asked is not None
+        clause, units = self.query.non_answers, self.units
+        assert clause is not None
         kind = units.kind
         if kind.kind not in ("int", "decimal", "date", "timestamp", "timestamp_ntz") or (
             kind.kind == "decimal" and kind.size > 18
@@ -173,24 +173,24 @@ class NonAnswersPlanner(BlockPlanner):
                 -1,
                 "cast the ORDER BY key: ORDER BY CAST(t AS DECIMAL(18, 6))",
             )
-        step, uncertainty = self.length(asked.step, 2, "step"), self.length(asked.uncertainty, 1, "uncertainty")
+        step, uncertainty = self.length(clause.step, 2, "step"), self.length(clause.uncertainty, 1, "uncertainty")
         if step == 0:
             raise self.error("CEP_NON_ANSWERS", "The step must not be zero.", 2, "step => 1, or an interval")
         if uncertainty % step:
             raise self.error(
                 "CEP_NON_ANSWERS",
-                f"The uncertainty, {unescape(asked.uncertainty)}, is not a multiple of the step, "
-                f"{unescape(asked.step)}.",
+                f"The uncertainty, {unescape(clause.uncertainty)}, is not a multiple of the step, "
+                f"{unescape(clause.step)}.",
                 1,
                 "shifts are multiples of the step, up to the uncertainty",
             )
-        cost = unescape(asked.cost).strip()
+        cost = unescape(clause.cost).strip()
         if not units.is_number and re.fullmatch(r"-?\d+", cost):
             most = Fraction(int(cost))  # of a time a bare number counts steps
         else:
-            most = Fraction(self.length(asked.cost, 0, "k"), step)
+            most = Fraction(self.length(clause.cost, 0, "k"), step)
         if most < 0:
-            raise self.negative("k", asked.cost, 0)
+            raise self.negative("k", clause.cost, 0)
         return step, min(most.__floor__(), _LARGEST), uncertainty // step
 
     def length(self, text: str, part: int, name: str) -> int:
@@ -243,7 +243,7 @@ class NonAnswersPlanner(BlockPlanner):
 
     def repairable(
         self, run: RunSpec, local: dict[int, list[RowCondition]], conditions: Sequence[Condition],
-        found: Sequence[Difference | None], dependent: MatchConditions,
+        differences: Sequence[Difference | None], dependent: MatchConditions,
     ) -> tuple[str, tuple[Bound, ...], frozenset[int]]:  # fmt: skip
         """Why nothing can be repaired (empty where it can), bounds by places, and conditions that they stand for."""
         query = self.query
@@ -259,7 +259,7 @@ class NonAnswersPlanner(BlockPlanner):
             why = f"{query.selection.value} is about neighbours, not about times"
         elif not key.ascending:
             why = "ORDER BY is not ascending"
-        elif (lacking := self.kernel_lacks(run, conditions, found)) is not None:
+        elif (lacking := self.kernel_lacks(run, conditions, differences)) is not None:
             why = f"the kernel has no {lacking}"
         elif len(set(places)) < len(places) and conditions:
             why = "conditions name a variable that occurs in the pattern twice"
@@ -278,7 +278,7 @@ class NonAnswersPlanner(BlockPlanner):
         at = {name: n for n, name in enumerate(places)}
         bounds: list[Bound] = []
         timed: list[int] = []
-        for k, (condition, d) in enumerate(zip(conditions, found, strict=True)):
+        for k, (condition, d) in enumerate(zip(conditions, differences, strict=True)):
             if d is not None:
                 timed.append(k)
                 bounds.append(bound(at[d.first], at[d.second], d, condition.source))
@@ -299,10 +299,10 @@ class NonAnswersPlanner(BlockPlanner):
         return "", tuple(bounds), frozenset(timed)
 
     def kernel_lacks(
-        self, run: RunSpec, conditions: Sequence[Condition], found: Sequence[Difference | None]
+        self, run: RunSpec, conditions: Sequence[Condition], differences: Sequence[Difference | None]
     ) -> str | None:
         """What the kernel lacks for the conditions that are no bounds, if it lacks anything."""
-        tested = [k for k, d in enumerate(found) if d is None]
+        tested = [k for k, d in enumerate(differences) if d is None]
 
         beyond = self.beyond_kernel(run.conditions, [conditions[k] for k in tested], tested)
         return None if beyond is None else beyond[1]
@@ -338,7 +338,7 @@ class NonAnswersPlanner(BlockPlanner):
         ]
         return tuple(bits.get(type_test_of(code), bit) for code, bit in enumerate(own))
 
-    def facts(self, found: Sequence[Difference | None], conditions: Sequence[Condition], key: int) -> Facts:
+    def facts(self, differences: Sequence[Difference | None], conditions: Sequence[Condition], key: int) -> Facts:
         """What is asked of the log: pairs of components that follow each other, and bounds between two of them."""
         automaton = self.automaton
         pairs = dict.fromkeys(
@@ -349,7 +349,7 @@ class NonAnswersPlanner(BlockPlanner):
         )
         bounds = tuple(
             bound(self.names.index(d.first), self.names.index(d.second), d, c.source)
-            for d, c in zip(found, conditions, strict=True)
+            for d, c in zip(differences, conditions, strict=True)
             if d is not None
         )
         return Facts(tuple(pairs), bounds, key if any(not b.gap for b in bounds) else -1)

@@ -25,13 +25,13 @@ _TEXT = (
 @dataclass(frozen=True, slots=True)
 class SharedOutput(OutputSql):
     """Names by the numbers that the matches have. ``keys``: of PARTITION BY; ``measures``: of what rules return;
-    ``own``: how many keys stand behind those. ``event_id``: whether events have one."""
+    ``own_key_count``: how many keys stand behind those. ``event_id``: whether events have one."""
 
     keys: Sequence[str]
     rules: tuple[str, ...]
     variables: tuple[str, ...]
     measures: tuple[str, ...]
-    own: int = 0
+    own_key_count: int = 0
     event_id: bool = False
 
     def sql(self, more: Sequence[str] = ()) -> str:
@@ -43,7 +43,7 @@ class SharedOutput(OutputSql):
         variable, rule = named(self.variables, "e.v"), named(self.rules, f"{PREFIX}rule")
         event = f"struct({variable} AS variable, e.p AS position, e.t AS time)"
         known_by = f"struct({variable} AS v, {'e.i' if self.event_id else 'e.t'} AS e)"
-        keys = [f"{PREFIX}k{i}" for i in range(len(self.keys) + self.own)]
+        keys = [f"{PREFIX}k{i}" for i in range(len(self.keys) + self.own_key_count)]
         items = [
             f"{rule} AS rule",
             *(f"{key} AS {quote(name)}" for key, name in zip(keys, self.keys, strict=False)),
@@ -56,7 +56,7 @@ class SharedOutput(OutputSql):
 
     def own_keys(self) -> str:
         """The keys that rules have besides, as one text."""
-        return text_of_keys([f"{PREFIX}k{len(self.keys) + n}" for n in range(self.own)])
+        return text_of_keys([f"{PREFIX}k{len(self.keys) + n}" for n in range(self.own_key_count)])
 
 
 def text_of_keys(keys: Sequence[str]) -> str:

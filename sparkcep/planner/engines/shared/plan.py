@@ -87,13 +87,13 @@ class SharedPlanner:
         Raises:
             NotShared: it has to run by itself.
         """
-        told: list[list[Any]] = [self.input.conditions, self.input.columns, self.variables, self.measures]
-        before = [len(own) for own in told]
+        growing: list[list[Any]] = [self.input.conditions, self.input.columns, self.variables, self.measures]
+        before = [len(own) for own in growing]
         try:
             self.rules.append(replace(self.rule(name, plan, measures), suppress=suppress))
             self.names.append(name)
         except (NotShared, SparkCepError):
-            for own, length in zip(told, before, strict=True):
+            for own, length in zip(growing, before, strict=True):
                 del own[length:]
             raise
 

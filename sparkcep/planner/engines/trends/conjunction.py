@@ -89,17 +89,17 @@ class ConjunctionPlanner(TrendPlanner):
             PatternAnalysisError: CEP_UNSUPPORTED_CONDITION.
         """
         reason = self.construction_reason()
-        found: list[Kernel] = []
+        kernels: list[Kernel] = []
         if not reason:
             try:
-                kernels = [*(s.propagated for s in self.sides), super().propagated]
-                found = [propagated(_COUNTS, width, slide) for propagated in kernels]
+                makers = [*(s.propagated for s in self.sides), super().propagated]
+                kernels = [propagated(_COUNTS, width, slide) for propagated in makers]
             except NotAdjacent as error:
                 reason = str(error)
         if reason:
-            found = [s.enumerated(reason, (), width, slide) for s in self.sides]
+            kernels = [s.enumerated(reason, (), width, slide) for s in self.sides]
         self.lacking = next((s.lacking for s in self.sides if s.lacking), {})
-        return self.together(found, trends, reason)
+        return self.together(kernels, trends, reason)
 
     def construction_reason(self) -> str:
         """Why trends must be constructed; empty where both sides and their intersection can be counted."""
@@ -110,22 +110,22 @@ class ConjunctionPlanner(TrendPlanner):
                 return "AND where one event fits two components of a side"
         return ""
 
-    def together(self, found: list[Kernel], trends: Sequence[tuple[Trend, str, str]], reason: str) -> Kernel:
+    def together(self, kernels: list[Kernel], trends: Sequence[tuple[Trend, str, str]], reason: str) -> Kernel:
         """The parts over one batch: masks and columns of one behind those of the other."""
         local: dict[int, list[RowCondition]] = {}
         bits: dict[int, int] = {}
         parts: list[Part] = []
-        dependent = found[0][1]
+        dependent = kernels[0][1]
         columns: list[int] = []
         words = 0
-        for n, (own, reads, spec) in enumerate(found):
+        for n, (own, reads, spec) in enumerate(kernels):
             local |= {in_part(code, n): tests for code, tests in own.items()}
             bits |= {in_part(code, n): bit + words * BITS_PER_WORD for code, bit in spec.condition_bits.items()}
             parts.append(Part(spec, words, len(columns), len(columns) + len(reads.columns)))
             columns += reads.columns
             words += spec.mask_words
         dependent.columns[:] = columns
-        first = found[0][2]
+        first = kernels[0][2]
         run = replace(first.run, pattern=self.query.pattern, automaton=self.automaton, mask_words=words)
         aggregates = self.aggregates(trends, dependent)
         spec = replace(

@@ -99,8 +99,8 @@ class TrendPlanner(BlockPlanner):
         keys = self.plan_keys()
         self.add_sort_fields()
         within, width, slide = self.plan_windows()
-        asked = self.argument_types()
-        parts = [kernel_parts(*one) for one in asked]
+        typed_trends = self.argument_types()
+        parts = [kernel_parts(*one) for one in typed_trends]
         computed = list(dict.fromkeys(part for own in parts for part in own))
         local, dependent, spec = self.plan_kernel(computed, width, slide)
         shifts, layout, why = self.choose_layout(local, dependent.pairs)
@@ -114,7 +114,7 @@ class TrendPlanner(BlockPlanner):
         time_type = self.analyze([query.order_by[0].expression])[0][1]
         values = [
             TrendValue(result, self.is_quiet(trend, type_), tuple(map(computed.index, own)), parse_type(type_).scale)
-            for (trend, type_, result), own in zip(asked, parts, strict=True)
+            for (trend, type_, result), own in zip(typed_trends, parts, strict=True)
         ]
         sql = TrendSql(query, [text for text, _ in keys], spec, time_type, values)
         engine = TrendsPlan(spec, dependent.described, filtered, self.lacking)
@@ -367,11 +367,11 @@ class TrendPlanner(BlockPlanner):
         resolver = EdgeConditions(self.automaton, conditions)
         return [[resolver.demand(s, e) for e in edges] for s, edges in enumerate(self.automaton.edges)]
 
-    def grouped(self, found: list[list[Demand]]) -> list[tuple[int, tuple[int, ...], Demand]]:
+    def grouped(self, demands: list[list[Demand]]) -> list[tuple[int, tuple[int, ...], Demand]]:
         """Edges between events by state, negations and demands: (state, edges, what they share)."""
         out: dict[tuple[object, ...], tuple[int, list[int], Demand]] = {}
         for s in range(self.automaton.states):
-            for n, (e, d) in enumerate(zip(self.automaton.edges[s], found[s], strict=True)):
+            for n, (e, d) in enumerate(zip(self.automaton.edges[s], demands[s], strict=True)):
                 if e.target == ACCEPT:
                     continue
                 shared = Demand(before=d.before, both=d.both)

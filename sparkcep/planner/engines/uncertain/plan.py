@@ -187,8 +187,8 @@ class UncertainPlanner(BlockPlanner):
 
     def most_probable(self) -> int:
         """How many matches of the highest confidence are all that the statement takes; 0: any match may count."""
-        asked = self.query.most_probable
-        return 0 if asked is None or asked > MOST_RANKED or self.numbers_matches() else asked
+        count = self.query.most_probable
+        return 0 if count is None or count > MOST_RANKED or self.numbers_matches() else count
 
     def numbers_matches(self) -> bool:
         """Whether the statement takes a column that numbers matches, those of little confidence as well."""
