@@ -177,11 +177,11 @@ def _index_path(spark: SparkSession, blind: bool) -> Finding:
         if blind and is_remote(spark):
             return Finding(subject, location.uri)
         check_shared(spark, location, location)
-        found = catalog.found(spark)
+        indexes = catalog.all_indexes(spark)
     except PatternIndexError as error:
         return Finding(subject, error.sentence, error.hint or "see the sentence")
     shared = ", the same for all" if location.local is not None else ""
-    return Finding(subject, f"{location.uri}{shared}; {len(found.indexes)} indexes")
+    return Finding(subject, f"{location.uri}{shared}; {len(indexes.indexes)} indexes")
 
 
 def _query(spark: SparkSession) -> Finding:

@@ -122,28 +122,30 @@ def access(
         # Which events are needed does not wait for which cases.
         lists = aside.submit(read_here.lists_of_types, reader, types, bool(source.placed)) if is_local else None
         if ask.groups:
-            found = reader.candidates_of_groups(ask.branches, ask.groups)
+            candidates = reader.candidates_of_groups(ask.branches, ask.groups)
         else:
-            found = reader.candidates(ask.branches, ask.bound, ask.ordered, source.scope)
-    if access_path == FROM_SOURCE and found.share > MAX_SHARE:
-        raise IndexNotBeneficial(f"{found.share:.0%} of the cases can match, and the events must come from the source")
-    if lists is not None and found.share * work.wanted * work.events <= MAX_SHIPPED_EVENTS:
-        frame = _over(source, from_lists(reader, types, lists.result(), found.ids, source))
+            candidates = reader.candidates(ask.branches, ask.bound, ask.ordered, source.scope)
+    if access_path == FROM_SOURCE and (share := candidates.share) > MAX_SHARE:
+        raise IndexNotBeneficial(f"{share:.0%} of the cases can match, and the events must come from the source")
+    if lists is not None and candidates.share * work.wanted * work.events <= MAX_SHIPPED_EVENTS:
+        frame = _over(source, from_lists(reader, types, lists.result(), candidates.ids, source))
     elif access_path == FROM_ACTIVITIES:
-        frame = _over(source, from_activities(reader, types, found.ids, source.placed))
-    elif access_path == FROM_SEQUENCES and (where := _stored_here(reader, source, found)) is not None:
-        frame = _over(source, from_cases(reader, ask, where, found.ids, source))
+        frame = _over(source, from_activities(reader, types, candidates.ids, source.placed))
+    elif access_path == FROM_SEQUENCES and (where := _stored_here(reader, source, candidates)) is not None:
+        frame = _over(source, from_cases(reader, ask, where, candidates.ids, source))
     elif access_path == FROM_SEQUENCES:
-        ids = None if found.share == 1 else found.ids
+        ids = None if candidates.share == 1 else candidates.ids
         frame = _over(source, exploded(reader, reader.lists(ids), ask, source))
     else:
-        frame = _from_source(reader, source, coverage, found, set_aside)
-    return Access(frame, access_path, found, paths, work)
+        frame = _from_source(reader, source, coverage, candidates, set_aside)
+    return Access(frame, access_path, candidates, paths, work)
 
 
-def _from_source(reader: Reader, source: Input, coverage: Coverage, found: Candidates, set_aside: bool) -> DataFrame:
+def _from_source(
+    reader: Reader, source: Input, coverage: Coverage, candidates: Candidates, set_aside: bool
+) -> DataFrame:
     """The query's input, of the cases that can match, and of those of files and rows that are not indexed."""
-    keys = _keys(reader, found, set_aside)
+    keys = _keys(reader, candidates, set_aside)
     if coverage.added:
         new = sources.in_files(source.files, coverage.added)
         keys = keys.union(new.select(F.col(in_backticks(reader.definition.case)))).distinct()
@@ -151,14 +153,14 @@ def _from_source(reader: Reader, source: Input, coverage: Coverage, found: Candi
     return rows.join(F.broadcast(keys), rows[in_backticks(source.case)].eqNullSafe(keys["__cep_case"]), "left_semi")
 
 
-def _keys(reader: Reader, found: Candidates, set_aside: bool) -> DataFrame:
+def _keys(reader: Reader, candidates: Candidates, set_aside: bool) -> DataFrame:
     """CASE values of cases that can match, in one column. ``set_aside``: and of rows that could not be indexed."""
     case_type = reader.definition.case_type
     is_kept = lookup.is_kept(reader.state(SEQUENCES))
     if is_remote(reader.spark) or case_type not in ARROW_TYPES or not is_kept:
-        keys = reader.case_keys(found.ids)
+        keys = reader.case_keys(candidates.ids)
         return keys.union(reader.keys_set_aside()).distinct() if set_aside else keys
-    own = read_here.keys_of_cases(reader, found.ids, set_aside).cast(ARROW_TYPES[case_type])
+    own = read_here.keys_of_cases(reader, candidates.ids, set_aside).cast(ARROW_TYPES[case_type])
     return in_few_tasks(reader.spark, pa.table({"case_key": own}))
 
 
@@ -253,14 +255,14 @@ def _scan(reader: Reader, ask: Requirements) -> DataFrame:
     return reader.lists().where(holds(known) if known else F.lit(False))
 
 
-def _stored_here(reader: Reader, source: Input, found: Candidates) -> CaseGroups | None:
+def _stored_here(reader: Reader, source: Input, candidates: Candidates) -> CaseGroups | None:
     """Where `sequences` has cases that the driver itself reads; None: Spark does."""
     if not can_be_read_here(reader, source):
         return None
     totals, rows = reader.snapshot.totals, max(1, reader.sizes()[SEQUENCES][1])
-    if found.share * totals.events > MAX_STORED_EVENTS:
+    if candidates.share * totals.events > MAX_STORED_EVENTS:
         return None
-    where = read_here.groups_of_cases(reader, found.ids)
+    where = read_here.groups_of_cases(reader, candidates.ids)
     return where if where.rows / rows * totals.events <= MAX_STORED_EVENTS else None
 
 

@@ -43,7 +43,7 @@ Answer = tuple[Snapshot, Summary]
 #: Snapshots by where they are, so that a query need not read again what has not changed.
 _kept: dict[tuple[str, str, int], Snapshot] = {}
 #: The indexes that a Connect session last saw: listing them costs a Spark job.
-_listing_cache: dict[str, tuple[float, Found]] = {}
+_listing_cache: dict[str, tuple[float, Indexes]] = {}
 LISTING_CACHE_SECONDS = 10.0
 
 
@@ -92,7 +92,7 @@ def current(spark: SparkSession, name: str) -> tuple[Location, Snapshot]:
             f"There is no pattern index {name}.",
             blame="name",
             hint=near_hint(
-                name, [s.definition.name for _, s in found(spark).indexes], "SHOW PATTERN INDEXES lists them"
+                name, [s.definition.name for _, s in all_indexes(spark).indexes], "SHOW PATTERN INDEXES lists them"
             ),
         )
     return root.child(name), snapshot
@@ -139,12 +139,12 @@ def create(
     if kind not in KINDS:
         hint = near_hint(kind, KINDS, f"there are {', '.join(KINDS)}")
         raise PatternIndexError("CEP_INDEX_KIND", f"There is no index kind {kind}.", blame="using", hint=hint)
-    found = read_options(options or {})
+    index_options = read_options(options or {})
     state: sources.State = sources.UNKNOWN
     if frame is None:
         frame, state = sources.current(spark, source)
-    definition = define(frame, name, source, case, time, event, tiebreak, tuple(include), kind, found)
-    if found.lookback is not None and not definition.is_clock and not _is_number(options, "lookback"):
+    definition = define(frame, name, source, case, time, event, tiebreak, tuple(include), kind, index_options)
+    if index_options.lookback is not None and not definition.is_clock and not _is_number(options, "lookback"):
         raise PatternIndexError(
             "CEP_INDEX_OPTION",
             f"TIME {time} is {definition.time_type}; its lookback is a whole number.",
@@ -224,7 +224,7 @@ def _append(spark: SparkSession, index: Location, base: Snapshot, target: Snapsh
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Indexes:
     """Indexes with their newest snapshots by name, and the names of those that cannot be read, with the reason.
 
     One index that is damaged, or of another release, takes nothing from queries that have no use for it.
@@ -234,14 +234,14 @@ class Found:
     unreadable: tuple[tuple[str, PatternIndexError], ...] = ()
 
 
-def found(spark: SparkSession) -> Found:
+def all_indexes(spark: SparkSession) -> Indexes:
     """All indexes."""
-    return call(spark, _found, index_path(spark))
+    return call(spark, _all_indexes, index_path(spark))
 
 
 def show(spark: SparkSession, source: Source | None = None) -> list[dict[str, Any]]:
     """Facts about all indexes, or those on a source; see :func:`sparkcep.index.show`."""
-    all_of = found(spark)
+    all_of = all_indexes(spark)
     facts = [
         {
             "name": s.definition.name,
@@ -263,27 +263,27 @@ def show(spark: SparkSession, source: Source | None = None) -> list[dict[str, An
     return sorted(facts, key=lambda f: str(f["name"]))
 
 
-def known(spark: SparkSession) -> Found:
-    """As :func:`found`, of a Connect session as of some seconds ago; none where there is no path for indexes."""
+def known(spark: SparkSession) -> Indexes:
+    """As :func:`all_indexes`, of a Connect session as of some seconds ago; none where there is no path for indexes."""
     try:
         return _known(spark)
     except PatternIndexError as error:
         if error.error_class not in (WRONG_PATH, "CEP_INDEX_STORAGE_OPTION"):
             raise
-        return Found()
+        return Indexes()
 
 
-def _known(spark: SparkSession) -> Found:
+def _known(spark: SparkSession) -> Indexes:
     if not is_remote(spark):
-        return found(spark)
+        return all_indexes(spark)
     at = f"{id(spark)}:{spark.conf.get(settings.INDEX_PATH.key, settings.INDEX_PATH.default)}"
     now = time.monotonic()
     if at not in _listing_cache or now - _listing_cache[at][0] > LISTING_CACHE_SECONDS:
-        _listing_cache[at] = now, found(spark)
+        _listing_cache[at] = now, all_indexes(spark)
     return _listing_cache[at][1]
 
 
-def _found(root: Location) -> Found:
+def _all_indexes(root: Location) -> Indexes:
     fs = filesystem(root)
     out: list[tuple[Location, Snapshot]] = []
     unreadable = []
@@ -310,7 +310,7 @@ def _found(root: Location) -> Found:
             _kept[key] = snapshot
         if _kept[key].state == READY:
             out.append((root.child(entry.base_name), _kept[key]))
-    return Found(tuple(out), tuple(unreadable))
+    return Indexes(tuple(out), tuple(unreadable))
 
 
 def same(one: Source, other: Source) -> bool:

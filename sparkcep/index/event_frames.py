@@ -138,8 +138,8 @@ def _value_type(name: str) -> pa.DataType | None:
 def from_cases(reader: Reader, ask: Requirements, where: CaseGroups, ids: Longs, source: Input) -> DataFrame:
     """Rows of events of some cases, which the driver reads from `sequences`."""
     d, columns = reader.definition, _value_columns(reader, source)
-    asked = {"case_key": ARROW_TYPES[d.case_type]} | {own: _value_type(type_) for own, type_ in columns.values()}
-    found = read_here.stored_events(reader, where, ids, ask.only, asked, source.scope)
+    column_types = {"case_key": ARROW_TYPES[d.case_type]} | {own: _value_type(type_) for own, type_ in columns.values()}
+    found = read_here.stored_events(reader, where, ids, ask.only, column_types, source.scope)
     events = _typed(d, found)
     for name, (own, _) in columns.items():
         events = events.append_column(name, found[own])

@@ -62,11 +62,11 @@ def define(
             raise PatternIndexError("CEP_INDEX_COLUMN", f"{source} has no column {given}.", blame=role, hint=hint)
         return found
 
-    def plain(found: str, role: str, allowed: tuple[str, ...], wanted: str) -> str:
-        type_ = types[found]
+    def plain(name: str, role: str, allowed: tuple[str, ...], wanted: str) -> str:
+        type_ = types[name]
         if type_ not in allowed and not type_.startswith(("decimal", "varchar", "char")):
             raise PatternIndexError(
-                "CEP_INDEX_TYPE", f"{role.split(':', maxsplit=1)[0].upper()} {found} is {type_}; {wanted}.", blame=role
+                "CEP_INDEX_TYPE", f"{role.split(':', maxsplit=1)[0].upper()} {name} is {type_}; {wanted}.", blame=role
             )
         return type_
 
@@ -169,27 +169,27 @@ def survey(events: DataFrame) -> Survey:
     )
 
 
-def check_survey(spark: SparkSession, found: Survey, d: Definition) -> None:
+def check_survey(spark: SparkSession, surveyed: Survey, d: Definition) -> None:
     """Refuse bad rows and times that an index cannot hold.
 
     Raises:
         PatternIndexError: CEP_INDEX_BAD_ROWS, CEP_INDEX_TIME.
     """
-    if found.bad and d.options.on_bad_rows == "error":
-        counts = ", ".join(f"{n:,} with {reason}" for reason, n in sorted(found.bad.items()))
+    if surveyed.bad and d.options.on_bad_rows == "error":
+        counts = ", ".join(f"{n:,} with {reason}" for reason, n in sorted(surveyed.bad.items()))
         raise PatternIndexError(
             "CEP_INDEX_BAD_ROWS",
-            f"{found.rejected:,} rows of {d.source} cannot be indexed: {counts}.",
+            f"{surveyed.rejected:,} rows of {d.source} cannot be indexed: {counts}.",
             blame="source",
             hint=f"WITH (on_bad_rows = 'quarantine'), or ALTER PATTERN INDEX {d.name} SET (...), sets them aside",
         )
-    if found.first_time is None or found.last_time is None:
+    if surveyed.first_time is None or surveyed.last_time is None:
         return
-    far = max(abs(found.first_time), abs(found.last_time)) > LARGEST_TIME
-    if far or (found.last_time - found.first_time) // d.interval >= LARGEST_INTERVALS - 1:
+    far = max(abs(surveyed.first_time), abs(surveyed.last_time)) > LARGEST_TIME
+    if far or (surveyed.last_time - surveyed.first_time) // d.interval >= LARGEST_INTERVALS - 1:
         raise PatternIndexError(
             "CEP_INDEX_TIME",
-            f"TIME {d.time} reaches from {found.first_time} to {found.last_time}, more than an index can hold.",
+            f"TIME {d.time} reaches from {surveyed.first_time} to {surveyed.last_time}, more than an index can hold.",
             blame="time",
             hint="leave out rows with times that cannot be, or set a larger interval_days",
         )
@@ -201,9 +201,9 @@ class Dictionary:
 
     codes: Mapping[str, int]
 
-    def extended(self, spark: SparkSession, found: Mapping[str, int]) -> tuple[Dictionary, pa.Table]:
+    def extended(self, spark: SparkSession, first_seen: Mapping[str, int]) -> tuple[Dictionary, pa.Table]:
         """The dictionary with the types of a batch, and the rows that are new, in order of their first events."""
-        new = sorted((first, name) for name, first in found.items() if name not in self.codes)
+        new = sorted((first, name) for name, first in first_seen.items() if name not in self.codes)
         codes = dict(self.codes)
         low = len(codes)
         limit = min(settings.read_event_types(spark.conf.get), MAX_TYPES, 1 << TYPE_BITS)

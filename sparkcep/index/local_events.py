@@ -107,9 +107,9 @@ def events_of_cases(
     is_wanted[list(wanted or ())] = True
     schema = pa.schema({"code": pa.int32(), "time": pa.int64(), **columns})
     events_of = partial(_events_of, ids=ids, is_wanted=is_wanted, columns=columns, least=least, most=most)
-    asked, parts = ["id", "codes", "times", *columns], [schema.empty_table()]
+    columns_read, parts = ["id", "codes", "times", *columns], [schema.empty_table()]
     for file, groups in where.groups:
-        rows = read_groups(table, file, footer(table, file, ("id",)), groups, asked)
+        rows = read_groups(table, file, footer(table, file, ("id",)), groups, columns_read)
         parts.append(events_of(rows).cast(schema))
     return pa.concat_tables(parts)
 

@@ -87,7 +87,7 @@ def write(batch: Batch) -> Done | None:
         return None
     made: dict[str, Callable[[Cases], pa.RecordBatch]] = {
         ACTIVITIES: pairs.pack_activities,
-        PAIRS: lambda own: pairs.pack_pairs(own, batch.options),
+        PAIRS: lambda share: pairs.pack_pairs(share, batch.options),
     }
     files, seconds = {}, {}
     for table, pack in made.items():

@@ -87,17 +87,17 @@ def _joined(keys: Sequence[Longs]) -> Longs:
     return keys[0] if len(keys) == 1 else keys[0] << 32 | keys[1]
 
 
-def groups_with(found: Footer, wanted: Sequence[tuple[int, ...]]) -> Longs:
+def groups_with(footer: Footer, wanted: Sequence[tuple[int, ...]]) -> Longs:
     """Row groups that can hold some of the wanted keys."""
     numbers = _joined(list(np.array(wanted, np.int64).T))[:, np.newaxis]
-    return np.flatnonzero(((found.first <= numbers) & (numbers <= found.last)).any(axis=0))
+    return np.flatnonzero(((footer.first <= numbers) & (numbers <= footer.last)).any(axis=0))
 
 
 def read_groups(
-    table: Location, file: DataFile, found: Footer, groups: Sequence[int], columns: Sequence[str]
+    table: Location, file: DataFile, footer: Footer, groups: Sequence[int], columns: Sequence[str]
 ) -> pa.Table:
-    """Some row groups of a file, whose footer is ``found``."""
-    return files.read_groups(table, file, found.metadata, groups, columns)
+    """Some row groups of a file, whose footer is ``footer``."""
+    return files.read_groups(table, file, footer.metadata, groups, columns)
 
 
 #: First and last interval whose lists are looked at; None: all.
@@ -162,18 +162,18 @@ def ascending(parts: Sequence[Longs]) -> Longs:
     return ids[np.append(True, ids[1:] != ids[:-1])] if len(ids) else ids
 
 
-def _shared(lists: dict[tuple[int, ...], list[pa.RecordBatch]], found: Longs | None = None) -> Longs:
-    """Cases in all lists, and in ``found``: the shortest is crosscut with the next, as in LCJoin, and leaps."""
+def _shared(lists: dict[tuple[int, ...], list[pa.RecordBatch]], cases: Longs | None = None) -> Longs:
+    """Cases in all lists, and in ``cases``: the shortest is crosscut with the next, as in LCJoin, and leaps."""
     order = sorted(lists.values(), key=lambda batches: sum(sum(b["count"].to_pylist()) for b in batches))
-    if found is None:
-        found = _cases(order.pop(0))
+    if cases is None:
+        cases = _cases(order.pop(0))
     for batches in order:
-        if not len(found):
+        if not len(cases):
             break
-        low, high = found[0], found[-1]
+        low, high = cases[0], cases[-1]
         near = [b.filter(overlapping(b, low, high)) for b in batches]
-        found = intersect(found, _cases(near))
-    return found
+        cases = intersect(cases, _cases(near))
+    return cases
 
 
 def overlapping(batch: pa.RecordBatch, low: int, high: int) -> pa.Array:
@@ -206,20 +206,20 @@ def cases_of_pairs(
     many = any(len(own) > PAIRS_AT_ONCE for own in wanted)
     rarest = [sorted(own, key=_popularity(*counts)) if many else list(own) for own in wanted]
     found: list[Longs | None] = [among] * len(rarest)
-    asked = [0] * len(rarest)
+    pairs_read = [0] * len(rarest)
     size = 0
     while left := [
         n for n, own in enumerate(rarest)
-        if asked[n] < len(own) and ((cases := found[n]) is None or len(cases) > enough)
+        if pairs_read[n] < len(own) and ((cases := found[n]) is None or len(cases) > enough)
     ]:  # fmt: skip
-        now = {n: rarest[n][asked[n] : asked[n] + PAIRS_AT_ONCE] for n in left}
+        now = {n: rarest[n][pairs_read[n] : pairs_read[n] + PAIRS_AT_ONCE] for n in left}
         keys = list(dict.fromkeys(pair for own in now.values() for pair in own))
         lists, more = read_lists(table, state, ("a", "b"), keys, LIST_COLUMNS, intervals)
         size += more
         for n, own in now.items():
             found[n] = _shared({pair: lists[pair] for pair in own}, found[n])
-            asked[n] += len(own)
-    return [(NO_IDS if cases is None else cases, own) for cases, own in zip(found, asked, strict=True)], size
+            pairs_read[n] += len(own)
+    return [(NO_IDS if cases is None else cases, own) for cases, own in zip(found, pairs_read, strict=True)], size
 
 
 def cases_with(table: Location, state: TableState, wanted: Sequence[tuple[int, int]]) -> list[int]:

@@ -262,9 +262,9 @@ class Reader:
                 scope.ids, scope.intervals(self.definition.interval),
             )  # fmt: skip
             read += size
-            for n, own, (ids, asked) in zip(paired, wanted, answers, strict=True):
-                rule = "pairs" if asked == len(own) else f"the rarest {asked} of {len(own)} pairs"
-                rule = rule if asked else "not looked up, filters leave few cases"
+            for n, own, (ids, pairs_read) in zip(paired, wanted, answers, strict=True):
+                rule = "pairs" if pairs_read == len(own) else f"the rarest {pairs_read} of {len(own)} pairs"
+                rule = rule if pairs_read else "not looked up, filters leave few cases"
                 found[n] = self._living(ids), rule
         others = sorted(set(range(len(branches))) - set(paired))
         if others:

@@ -136,7 +136,7 @@ def _reader(spark: SparkSession, log: Source, needs_counts: bool) -> tuple[Reade
 
 
 def _readers(spark: SparkSession, log: Source, needs_counts: bool) -> list[Reader]:
-    all_of = catalog.found(spark)
+    all_of = catalog.all_indexes(spark)
     located = all_of.indexes
     listed = [s for _, s in located]
     name = log.parts[0].casefold() if log.kind == "table" and len(log.parts) == 1 else ""
@@ -292,17 +292,17 @@ def _matched(reader: Reader, types: Sequence[str], candidates: Sequence[str] | N
     return parts.groupBy("next_event").agg(*(F.sum(name).alias(name) for name in sums))
 
 
-def _ranked(found: DataFrame, clock: bool, k: int) -> DataFrame:
+def _ranked(continuations: DataFrame, clock: bool, k: int) -> DataFrame:
     """The best k by SIESTA's score: completions over average duration, in seconds where time is a clock's.
 
     Args:
-        found: with a row without a type, whose cases are those that hold the pattern.
+        continuations: with a row without a type, whose cases are those that hold the pattern.
     """
     average = f"CAST(total AS DOUBLE) / counted{' / 1000000D' if clock else ''}"
     # Few rows: one list of them brings the two kinds together without a second walk over the cases.
-    rows = found.groupBy().agg(
+    rows = continuations.groupBy().agg(
         F.expr("max(CASE WHEN next_event IS NULL THEN cases END)").alias("holding"),
-        F.collect_list(F.struct(*found.columns)).alias("rows"),
+        F.collect_list(F.struct(*continuations.columns)).alias("rows"),
     )
     return (
         rows.selectExpr("holding", "inline(rows)")

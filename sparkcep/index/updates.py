@@ -62,22 +62,22 @@ def build(
     started = clock.perf_counter()
     work = new_work(spark, index, definition, f"build-{uuid.uuid4().hex[:12]}", 0, progress)
     events = events_of(frame, definition)
-    found = _survey(work, events)
-    dictionary, rows = Dictionary({}).extended(spark, found.types)
+    surveyed = _survey(work, events)
+    dictionary, rows = Dictionary({}).extended(spark, surveyed.types)
     progress(SEQUENCES, 0.1)
-    cases = grouped(coded(spark, events, dictionary, found.types), definition)
+    cases = grouped(coded(spark, events, dictionary, surveyed.types), definition)
     write_first(work, cases, len(dictionary.codes))
     work.write_rows(DICTIONARY, rows, DICTIONARY_SCHEMA)
-    _write_rejected(work, events, found)
+    _write_rejected(work, events, surveyed)
     made = work.facts()
-    if made.events != found.events:
+    if made.events != surveyed.events:
         # Either files of some executors are not seen, or the source has changed.
         check_index(spark, index)
         raise _changed(definition)
     write_postings(work, made, index)
     totals = Totals(
-        made.events, made.begun, pairs_of(work), found.rejected, made.ties, made.highest_id + 1,
-        found.first_time, found.last_time,
+        made.events, made.begun, pairs_of(work), surveyed.rejected, made.ties, made.highest_id + 1,
+        surveyed.first_time, surveyed.last_time,
     )  # fmt: skip
     target = Snapshot(0, 0.0, READY, work_build(work), definition, definition, {}, state, batch_ids, totals)
     return commit_work(work, index, base, target, started, "built", reason)
@@ -148,12 +148,12 @@ def _extend(
     d = replace(base.built_with, options=base.definition.options)
     work = new_work(spark, index, d, base.build, highest_number(base) + 1, progress)
     events = events_of(changes.frame, d)
-    found = _survey(work, events)
+    surveyed = _survey(work, events)
     place = index.child(base.build, DICTIONARY)
     known = Dictionary(call(spark, lookup.dictionary, place, base.tables[DICTIONARY]))
-    dictionary, rows = known.extended(spark, found.types)
+    dictionary, rows = known.extended(spark, surveyed.types)
     progress(SEQUENCES, 0.1)
-    new = grouped(coded(spark, events, dictionary, found.types), d)
+    new = grouped(coded(spark, events, dictionary, surveyed.types), d)
     old_rows = table_reader.segments(spark, index, base)
     whole = changes.mode == "all"
     if not whole:
@@ -163,9 +163,9 @@ def _extend(
     work.write_sequences(with_ids(classified(new, old, whole), base.totals.next_id), len(dictionary.codes))
     if rows.num_rows:
         work.write_rows(DICTIONARY, rows, DICTIONARY_SCHEMA)
-    _write_rejected(work, events, found, whole and REJECTED in base.tables)
+    _write_rejected(work, events, surveyed, whole and REJECTED in base.tables)
     made = work.facts()
-    rejected = found.rejected if whole else base.totals.rejected + found.rejected
+    rejected = surveyed.rejected if whole else base.totals.rejected + surveyed.rejected
     if not made.events and not made.ended:
         totals = replace(base.totals, rejected=rejected)
         target = replace(
@@ -176,7 +176,7 @@ def _extend(
     if made.ended:
         _count_again(work, index, base)
     seams = write_postings(work, made, index, base)
-    totals = _extended_totals(base, found, made, work, index, rejected, seams)
+    totals = _extended_totals(base, surveyed, made, work, index, rejected, seams)
     target = replace(
         base, definition=base.definition, built_with=d, source_state=changes.state, batch_ids=batch_ids, totals=totals
     )
@@ -231,7 +231,7 @@ def _count_again(work: Work, index: Location, base: Snapshot) -> None:
 
 
 def _extended_totals(
-    base: Snapshot, found: Survey, made: Facts, work: Work, index: Location, rejected: int, seams: int
+    base: Snapshot, surveyed: Survey, made: Facts, work: Work, index: Location, rejected: int, seams: int
 ) -> Totals:
     was = base.totals
     gone = 0
@@ -239,8 +239,8 @@ def _extended_totals(
         dead = work.read(SEQUENCES).where("replaces IS NOT NULL").select(F.col("replaces").alias("id"))
         rows = table_reader.segments(work.spark, index, base).join(dead, "id", "left_semi")
         gone = rows.selectExpr("CAST(coalesce(sum(size(codes)), 0) AS BIGINT)").collect()[0][0]
-    times = [t for t in (was.first_time, found.first_time) if t is not None]
-    lasts = [t for t in (was.last_time, found.last_time) if t is not None]
+    times = [t for t in (was.first_time, surveyed.first_time) if t is not None]
+    lasts = [t for t in (was.last_time, surveyed.last_time) if t is not None]
     return Totals(
         events=was.events + made.events - gone,
         cases=was.cases + made.begun - made.ended,
@@ -262,17 +262,17 @@ def _survey(work: Work, events: DataFrame) -> Survey:
     work.progress("reading", 0.0)
     started = clock.perf_counter()
     try:
-        found = survey(events)
+        surveyed = survey(events)
     except Exception as error:  # the first look at the rows: a file that is cut short, a value that does not parse
         raise sources.unreadable(work.definition.source, error) from error
-    check_survey(work.spark, found, work.definition)
+    check_survey(work.spark, surveyed, work.definition)
     work.seconds["(survey)"] = clock.perf_counter() - started
-    return found
+    return surveyed
 
 
-def _write_rejected(work: Work, events: DataFrame, found: Survey, again: bool = False) -> None:
+def _write_rejected(work: Work, events: DataFrame, surveyed: Survey, again: bool = False) -> None:
     """Write rows that cannot be indexed. ``again``: the batch is the whole source, whose rows were written before."""
-    if found.rejected or again:
+    if surveyed.rejected or again:
         bad = events.where(f"({BAD_REASON}) IS NOT NULL").selectExpr(
             f"'{work.batch}' AS batch", f"{BAD_REASON} AS reason", "CAST(case_key AS STRING) AS case_key",
             "CAST(time AS STRING) AS time", "event",

@@ -19,7 +19,7 @@ from pyspark.sql.connect.plan import Read
 
 from sparkcep.errors import PatternIndexError
 from sparkcep.index import sources
-from sparkcep.index.catalog import Found
+from sparkcep.index.catalog import Indexes
 from sparkcep.index.lookup import PairCount
 from sparkcep.index.pairs import Longs
 from sparkcep.index.reader import Reader, Scope
@@ -175,7 +175,7 @@ def pruned(
     # Of logs so small, none is read through an index that has a choice.
     now.settings |= {INDEX_ACCESS_PATH.key: "sequences", **conf}
     by_name = {index.changed.get("name", "i"): index for index in indexes}
-    found = Found(
+    found = Indexes(
         tuple((Location(f"s3://indexes/{name}"), index.snapshot(state)) for name, index in by_name.items()),
         tuple(unreadable),
     )

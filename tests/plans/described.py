@@ -138,7 +138,7 @@ def nothing_runs(session: Session) -> Iterator[None]:
             (shared_forms, "match_shared", shared),
             (rule_sets, "match", operator),
             (rule_costs, "rule_costs", costs),
-            (catalog, "known", lambda spark: catalog.Found()),  # whatever folders the machine has
+            (catalog, "known", lambda spark: catalog.Indexes()),  # whatever folders the machine has
             (StatementExecution, "explain", explained),
             (statement, "_names", itertools.count()),
             (rule_sets, "_names", itertools.count()),

@@ -93,15 +93,15 @@ def slot_of(keys, key):
 def positions_by_type(cases, case, place, count, types, positions):
     """Sort a case's positions by type; ``place`` and ``count`` are by type. Returns how many types there are."""
     low, high = cases.offsets[case], cases.offsets[case + 1]
-    found = 0
+    type_count = 0
     for i in range(low, high):
         code = cases.codes[i]
         if count[code] == 0:
-            types[found] = code
-            found += 1
+            types[type_count] = code
+            type_count += 1
         count[code] += 1
     at = 0
-    for k in range(found):
+    for k in range(type_count):
         code = types[k]
         place[code] = at
         at += count[code]
@@ -110,7 +110,7 @@ def positions_by_type(cases, case, place, count, types, positions):
         code = cases.codes[i]
         positions[place[code] + count[code]] = i - low
         count[code] += 1
-    return found
+    return type_count
 
 
 @inlined
@@ -154,12 +154,12 @@ def add_pair(stats, out, row, case, first, second, time_first, time_second, with
 
 
 @inner
-def most_lists(cases, begin, length, found):
+def most_lists(cases, begin, length, type_count):
     """A bound on the lists that a case can open: one per pair of types and interval, one per event and type."""
     if length == 0:
         return 0
     intervals = cases.intervals[begin + length - 1] - cases.intervals[begin] + 1
-    return min(found * length, found * found * intervals)
+    return min(type_count * length, type_count * type_count * intervals)
 
 
 @kernel
@@ -184,18 +184,18 @@ def pack_pairs(cases, low, lists, opened, room, scratch, lookback, with_times, o
     while case < len(cases.ids):
         begin = cases.offsets[case]
         length = cases.offsets[case + 1] - begin
-        found = positions_by_type(cases, case, place, count, types, positions)
-        if not write and opened + most_lists(cases, begin, length, found) > room:
-            for k in range(found):
+        type_count = positions_by_type(cases, case, place, count, types, positions)
+        if not write and opened + most_lists(cases, begin, length, type_count) > room:
+            for k in range(type_count):
                 count[types[k]] = 0
             return case, opened
         first_new = cases.first_new[case]
         own = cases.ids[case]
-        for x in range(found):
+        for x in range(type_count):
             a = types[U(x)]
             a_low = place[U(a)]
             a_high = a_low + count[U(a)]
-            for y in range(found):
+            for y in range(type_count):
                 b = types[U(y)]
                 j = place[U(b)]
                 b_high = j + count[U(b)]
@@ -230,7 +230,7 @@ def pack_pairs(cases, low, lists, opened, room, scratch, lookback, with_times, o
                     if x != y:
                         while i < a_high and positions[U(i)] <= second:
                             i += 1
-        for k in range(found):
+        for k in range(type_count):
             count[types[k]] = 0
         case += 1
     return case, opened
