@@ -59,16 +59,16 @@ def aggregate_fold(name: str, kinds: list[Type], ansi: bool) -> Fold:
     return found
 
 
-def own_fold(own: OwnAggregate, kinds: list[Type]) -> Fold:
+def own_fold(aggregate: OwnAggregate, kinds: list[Type]) -> Fold:
     """A user's aggregate as a fold: of all rows, NULLs among them.
 
     Raises:
         NotCompilable: an argument of a type that has no Arrow array here.
     """
     if (bad := next((k for k in kinds if not k.is_single), None)) is not None:
-        raise NotCompilable(f"{own.name}({bad.shown})")
-    function = pickle.loads(own.code)
-    kind = parse_type(own.type)
+        raise NotCompilable(f"{aggregate.name}({bad.shown})")
+    function = pickle.loads(aggregate.code)
+    kind = parse_type(aggregate.type)
 
     def apply(rows: Rows) -> Any:
         value = function(*(arrow([r[n] for r in rows], k) for n, k in enumerate(kinds)))
@@ -184,13 +184,13 @@ def _of_pairs(name: str, kinds: Kinds, ansi: bool) -> Fold | None:
     return Fold(lambda rows: _covariance([(float(x), float(y)) for x, y in rows], sample), DOUBLE, _ALL)
 
 
-def _of_values(found: Callable[[str, Type, bool], Values | None]) -> Make:
+def _of_values(make_values: Callable[[str, Type, bool], Values | None]) -> Make:
     """An aggregate of one argument's values that are not NULL, of each row without an argument."""
 
     def make(name: str, kinds: Kinds, ansi: bool) -> Fold | None:
         if len(kinds) > 1:
             raise NotCompilable(f"{name} with {len(kinds)} arguments")
-        of = found(name, kinds[0] if kinds else BIGINT, ansi)
+        of = make_values(name, kinds[0] if kinds else BIGINT, ansi)
         return None if of is None else Fold(lambda rows: of[0]([r[0] if r else True for r in rows]), of[1])
 
     return make

@@ -86,7 +86,7 @@ class NavigationSlot:
 class AggregateSlot:
     """An aggregate over the rows a register has seen; ``arguments`` empty for count(*).
 
-    ``before``: without the last of them. ``own``: where the function is a user's.
+    ``before``: without the last of them. ``own_aggregate``: where the function is a user's.
     """
 
     function: str
@@ -95,7 +95,7 @@ class AggregateSlot:
     distinct: bool = False
     filter: Expression | None = None
     before: bool = False
-    own: OwnAggregate | None = None
+    own_aggregate: OwnAggregate | None = None
 
 
 @dataclass(frozen=True, slots=True)

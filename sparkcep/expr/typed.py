@@ -66,7 +66,7 @@ class Typed:
         return "" if self.call is None else self.call.name
 
     @property
-    def own(self) -> Typed:
+    def unwidened(self) -> Typed:
         """The value that was widened, if it was; else the part as it is."""
         return self.arguments[0] if self.form is Form.WIDENED else self
 

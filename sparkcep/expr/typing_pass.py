@@ -86,8 +86,8 @@ class Typing:
         arguments = tuple(map(self.typed, slot.arguments))
         kinds = [a.type for a in arguments]
         keep = () if slot.filter is None else (self.typed(slot.filter),)
-        if slot.own is not None:
-            fold = own_fold(slot.own, kinds)
+        if slot.own_aggregate is not None:
+            fold = own_fold(slot.own_aggregate, kinds)
         else:
             fold = aggregate_fold(slot.function, kinds, self.numbers.ansi)
         if slot.distinct and any(not k.is_single for k in kinds):

@@ -246,7 +246,7 @@ class MeasureSql(OutputSql):
 
     def is_grouped(self, slot: Aggregate) -> bool:
         """Whether an aggregate is that of GROUP BY: a list, of which a match has one."""
-        return slot.function in _LISTS and slot.own is None and self.is_one_row
+        return slot.function in _LISTS and slot.own_aggregate is None and self.is_one_row
 
     def rows_inside(self, slot: Aggregate) -> str:
         """The condition on a match's row that an aggregate takes."""
@@ -285,8 +285,8 @@ class MeasureSql(OutputSql):
             wanted = "".join(f" AND (NOT ({flag}) OR ({value}) IS NOT NULL)" for flag in more)
             struct = f"CASE WHEN {inside}{wanted} THEN named_struct('v', {value}) END"
             return f"({slot.function}({struct}, true) {over}).v"
-        if slot.own is not None:
-            return f"{slot.own.sql_name}({', '.join([inside, *(a.text for a in slot.arguments)])}) {over}"
+        if slot.own_aggregate is not None:
+            return f"{slot.own_aggregate.sql_name}({', '.join([inside, *(a.text for a in slot.arguments)])}) {over}"
         values = _VALUES.get(slot.function, len(slot.arguments))
         arguments = [self.inside(a, inside) for a in slot.arguments[:values]]
         if slot.distinct:

@@ -81,7 +81,7 @@ class OwnAggregate:
 class Aggregate:
     """``function(arguments)`` over the rows mapped to ``variables`` (None: all rows); ``star`` for count(*), count(v.*)
     and count(). ``running``, ``each`` as for :class:`Navigation`. ``before``: without the last row (``v[..i-1]``).
-    ``own``: where the function is a user's."""
+    ``own_aggregate``: where the function is a user's."""
 
     function: str
     arguments: tuple[RowExpression, ...]
@@ -93,7 +93,7 @@ class Aggregate:
     position: int = field(default=0, compare=False)
     each: bool = False
     before: bool = False
-    own: OwnAggregate | None = None
+    own_aggregate: OwnAggregate | None = None
 
 
 @dataclass(frozen=True, slots=True)

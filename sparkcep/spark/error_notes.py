@@ -37,10 +37,10 @@ def meaning_of(error: BaseException) -> SparkCepError | None:
     return next(filter(None, (meaning(text) for meaning in _meanings)), None)
 
 
-def noted(error: BaseException, own: SparkCepError | None) -> BaseException:
+def noted(error: BaseException, meaning: SparkCepError | None) -> BaseException:
     """The error, with a note of what it means."""
-    if own is not None and str(own) not in getattr(error, "__notes__", ()):
-        error.add_note(str(own))
+    if meaning is not None and str(meaning) not in getattr(error, "__notes__", ()):
+        error.add_note(str(meaning))
     return error
 
 

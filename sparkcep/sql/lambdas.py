@@ -79,18 +79,18 @@ def parameters(tokens: Sequence[Token], low: int, high: int, case_sensitive: boo
 
 def hidden(
     tokens: Sequence[Token],
-    found: dict[int, Parameter],
+    by_token: dict[int, Parameter],
     columns: Iterable[tuple[int, str]],
     case_sensitive: bool = False,
 ) -> set[Parameter]:
     """Parameters that would take the place of a column which its qualifier no longer tells apart.
 
     Args:
-        found: all :func:`parameters`. columns: where columns lose their qualifiers, and the names that are left.
+        by_token: all :func:`parameters`. columns: where columns lose their qualifiers, and the names that are left.
     """
     out = set()
     for at, name in columns:
-        for k, parameter in found.items():
+        for k, parameter in by_token.items():
             of = parameter.of
             if (
                 k in of.names

@@ -17,6 +17,6 @@ AGGREGATES = frozenset(
 )
 
 
-def is_aggregate(name: str, own: Container[str]) -> bool:
-    """Whether a function aggregates over the rows of a match: Spark's, or one of the user's ``own``, in lower case."""
-    return name.lower() in AGGREGATES or name.lower() in own
+def is_aggregate(name: str, own_aggregates: Container[str]) -> bool:
+    """Whether a function aggregates over the rows of a match: Spark's, or one of ``own_aggregates``, in lower case."""
+    return name.lower() in AGGREGATES or name.lower() in own_aggregates

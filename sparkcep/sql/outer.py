@@ -224,8 +224,8 @@ def wants_repairs_only(statement: Statement, form: PatternOccurrence) -> bool:
     if s.word(enclosed.relation_tokens[0] - 1) != "FROM" or s.word(at) != "WHERE":
         return False
     qualifier = rf"(?:{re.escape(alias)}\s*\.\s*)?" if alias else ""
-    asked = re.compile(rf"{qualifier}(?:cost\s+IS\s+NOT\s+NULL|reason\s+IS\s+NULL)", re.IGNORECASE)
-    return any(asked.fullmatch(text.strip()) for text in _conjuncts(s, at + 1))
+    repaired = re.compile(rf"{qualifier}(?:cost\s+IS\s+NOT\s+NULL|reason\s+IS\s+NULL)", re.IGNORECASE)
+    return any(repaired.fullmatch(text.strip()) for text in _conjuncts(s, at + 1))
 
 
 def _conjuncts(s: Statement, at: int) -> list[str]:

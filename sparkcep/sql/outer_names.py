@@ -28,16 +28,16 @@ class OuterName:
 
 
 def outer_names(
-    statement: Statement, form: PatternOccurrence, around: Range, own: Collection[str], *, formatted: bool
+    statement: Statement, form: PatternOccurrence, around: Range, input_names: Collection[str], *, formatted: bool
 ) -> list[OuterName]:
     """Those of a clause's MEASURES, DEFINE and ORDER BY, and of a block's WHERE; none of what cannot be parsed, which
     says so when it is bound.
 
     Args:
-        around: FROM, without the word, of the query around. own: folded names by which the input may be called.
+        around: FROM, without the word, of the query around. input_names: folded names by which the input may be called.
     """
     s = statement
-    sides = {name.casefold() for name in join_sides(s, *around)} - {name.casefold() for name in own}
+    sides = {name.casefold() for name in join_sides(s, *around)} - {name.casefold() for name in input_names}
     if not sides:
         return []
     with suppress(SparkCepError):

@@ -7,6 +7,7 @@ other text is left as it stands for Spark.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 
 from sparkcep.errors import PatternAnalysisError
 from sparkcep.query import Aggregate, MatchNumber, Navigation, RowExpression, RowMarker, Scalar, Slot
@@ -406,10 +407,8 @@ class ScalarReader:
             after = end + 1
         more, after = nulls_option(s, after, name, len(arguments), self.scope.error)
         arguments += more
-        own = self.scope.own_aggregates.get(name)
-        position = s.tokens[i].start
-        slot = Aggregate(name, tuple(arguments), distinct, variables, running, star, condition, position, own=own)
-        return slot, after
+        slot = Aggregate(name, tuple(arguments), distinct, variables, running, star, condition, s.tokens[i].start)
+        return replace(slot, own_aggregate=self.scope.own_aggregates.get(name)), after
 
 
 def nulls_option(

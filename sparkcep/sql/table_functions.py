@@ -133,10 +133,10 @@ class _Reader:
                 )  # fmt: skip
         return Call(self.function, found)
 
-    def keys_without_parentheses(self, found: dict[str, tuple[int, int]]) -> PatternParseError | None:
+    def keys_without_parentheses(self, arguments: dict[str, tuple[int, int]]) -> PatternParseError | None:
         """The error of ``TABLE(log) PARTITION BY k ORDER BY ts, id``, whose last key is taken for an argument."""
         s, keyed = self.s, False
-        for low, high in found.values():
+        for low, high in arguments.values():
             if keyed and s.operator(low - 1) == "," and s.tokens[low].kind != "string" and s.word(low) != "TABLE":
                 return PatternParseError(
                     "CEP_SYNTAX_ERROR", "Several keys of a table argument stand in parentheses.", text=s.text,

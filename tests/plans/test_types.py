@@ -69,7 +69,7 @@ class Written:
         if of.form in (Form.COLUMN, Form.NUMBER, Form.NAVIGATION, Form.AGGREGATE):
             return self.column(of.type)
         if of.form is Form.WIDENED:
-            return self.sql(of.own)
+            return self.sql(of.unwidened)
         if of.form is Form.WITH_LAMBDAS:
             count = len(of.arguments) - len(of.parameters)
             bodies = []
@@ -118,7 +118,7 @@ def parts(of: Typed) -> Iterator[Typed]:
     yield of
     inner = of.arguments[: len(of.arguments) - len(of.parameters)]
     for argument in inner:
-        yield from parts(argument.own)
+        yield from parts(argument.unwidened)
 
 
 def asked_of(written: Written, conditions: ConditionSet, ansi: bool) -> Iterator[tuple[str, Type]]:
@@ -128,7 +128,7 @@ def asked_of(written: Written, conditions: ConditionSet, ansi: bool) -> Iterator
         for part in parts(typing.typed(condition)):
             if part.form is Form.AGGREGATE:
                 assert isinstance(part.slot, AggregateSlot)
-                if part.slot.own is None and part.slot.arguments:
+                if part.slot.own_aggregate is None and part.slot.arguments:
                     first, *rest = part.arguments[: len(part.slot.arguments)]
                     name = part.slot.function
                     inner = [written.sql(first), *(CONSTANTS.get(name) or written.sql(each) for each in rest)]

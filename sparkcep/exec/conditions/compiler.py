@@ -464,7 +464,7 @@ class Compiler:
             kind: double, or a decimal of at least the digits before the point; any other is the type that the
                 expression has.
         """
-        of = of.own
+        of = of.unwidened
         own = of.type
         literal = of.form is Form.CONSTANT and of.value is not None
         if kind.kind == "double":
@@ -506,8 +506,8 @@ class Compiler:
             NotCompilable: arrays and other types, and times of two types.
         """
         if TIMESTAMP in (left.type, right.type) and Form.WIDENED in (left.form, right.form):
-            raise NotCompilable(f"{left.own.type.shown} {name} {right.own.type.shown}")
-        left, right = left.own, right.own
+            raise NotCompilable(f"{left.unwidened.type.shown} {name} {right.unwidened.type.shown}")
+        left, right = left.unwidened, right.unwidened
         a, b = left.type, right.type
         if not (a.is_single and b.is_single):
             for side in (left, right):  # which say what they lack themselves
@@ -623,11 +623,13 @@ class Compiler:
     def membership(self, of: Typed) -> None:
         """Emit IN over a list as equalities joined by OR, of which none is evaluated beside a NULL."""
         arguments = of.arguments
-        kinds = [a.own.type for a in arguments]
+        kinds = [a.unwidened.type for a in arguments]
         common = common_type(kinds, self.out.ansi) if decimal_among(kinds) else None
-        value, *options = (a.own for a in arguments)
+        value, *options = (a.unwidened for a in arguments)
         if any(k.is_floating for k in kinds):
-            value, *options = (Typed(Form.STRICT, DOUBLE, (a.own,), call=Call("cast_double", ())) for a in arguments)
+            value, *options = (
+                Typed(Form.STRICT, DOUBLE, (v,), call=Call("cast_double", ())) for v in (value, *options)
+            )
         self.on_stack(value)
         self.emit(op.IS_NULL)
         absent = len(self.out.code)

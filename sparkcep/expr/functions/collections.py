@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from sparkcep.expr.coercion import check_comparable
-from sparkcep.expr.functions.function import Arguments, Found, Function, strict
+from sparkcep.expr.functions.function import Arguments, Function, Implementation, strict
 from sparkcep.expr.nodes import Call
 from sparkcep.expr.numbers import Numbers
 from sparkcep.expr.order import compare, extreme
@@ -25,18 +25,18 @@ def _size(numbers: Numbers, call: Call, of: Arguments) -> Typed | None:
     return Typed(Form.LISTED, INT, of, lambda v: -1 if v is None else len(v), call)
 
 
-def _array_size(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Found | None:
+def _array_size(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Implementation | None:
     return (len, INT) if kinds[0].kind == "array" else None
 
 
-def _of_map(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Found | None:
+def _of_map(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Implementation | None:
     if kinds[0].kind != "map":
         return None
     n = 0 if call.name == "map_keys" else 1
     return (lambda pairs: [pair[n] for pair in pairs]), Type("array", element=(kinds[0].key, kinds[0].element)[n])
 
 
-def _of_sets(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Found | None:
+def _of_sets(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Implementation | None:
     """Python finds the same values equal as Spark, of these types."""
     first = kinds[0]
     is_set = first.element is not None and (first.element.is_integer_like or first.element.kind == "string")
@@ -45,19 +45,19 @@ def _of_sets(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Found | Non
     return _OF_SETS[call.name], BOOLEAN if call.name == "arrays_overlap" else first
 
 
-def _get(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Found | None:
+def _get(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Implementation | None:
     if kinds[0].kind != "array" or kinds[1].kind != "int" or kinds[1] == BIGINT:
         return None
     return (lambda values, n: values[n] if 0 <= n < len(values) else None), kinds[0].element or NULL
 
 
-def _extreme(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Found | None:
+def _extreme(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Implementation | None:
     element = kinds[0].element
     sign = 1 if call.name == "array_max" else -1
     return ((lambda v: extreme(v, sign)), element) if kinds[0].kind == "array" and element is not None else None
 
 
-def _contains(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Found | None:
+def _contains(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Implementation | None:
     if kinds[0].kind != "array":
         return None
     element = kinds[0].element or NULL
@@ -78,7 +78,7 @@ def _has_double(values: list[Any], wanted: Any) -> bool | None:
     return _has([None if v is None else float(v) for v in values], float(wanted))
 
 
-def field_of(kind: Type, name: str) -> Found:
+def field_of(kind: Type, name: str) -> Implementation:
     """`value.name` of a struct, or of an array of structs the array of its values.
 
     Raises:
@@ -94,7 +94,7 @@ def field_of(kind: Type, name: str) -> Found:
     return (lambda value: value[own]), found[0][1]
 
 
-def _field(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Found:
+def _field(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Implementation:
     return field_of(kinds[0], call.field)
 
 

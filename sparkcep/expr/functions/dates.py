@@ -6,7 +6,7 @@ import calendar
 import datetime as dt
 from collections.abc import Sequence
 
-from sparkcep.expr.functions.function import Found, of_types, strict
+from sparkcep.expr.functions.function import Implementation, of_types, strict
 from sparkcep.expr.local_times import out_of_calendar
 from sparkcep.expr.nodes import Call
 from sparkcep.expr.numbers import Numbers
@@ -33,7 +33,7 @@ def _last_day(day: dt.date) -> dt.date:
     return day.replace(day=calendar.monthrange(day.year, day.month)[1])
 
 
-def _timestampdiff(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Found | None:
+def _timestampdiff(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Implementation | None:
     unit = dt.timedelta(microseconds=call.micros)
     return (lambda v, w: abs(v - w) // unit * (1 if v >= w else -1)), BIGINT
 

@@ -13,7 +13,7 @@ from sparkcep.expr.types import BIGINT, Type
 
 Arguments: TypeAlias = tuple[Typed, ...]
 #: What Python evaluates, of values that are not NULL, and the type of the result.
-Found: TypeAlias = tuple[Callable[..., Any], Type]
+Implementation: TypeAlias = tuple[Callable[..., Any], Type]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,29 +61,29 @@ def of_types(
         written: its names, if it has others than ``name``.
     """
 
-    def found(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Found | None:
+    def implementation(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Implementation | None:
         for letters, kind, function in forms:
             if fits(kinds, letters):
                 return _of_doubles(function) if letters.startswith("n") else function, kind
         return None
 
     takes = " or ".join(", ".join(_LETTERS[c][1] for c in letters) for letters, _, _ in forms)
-    return strict(name, found, takes, [len(letters) for letters, _, _ in forms], written, in_kernel)
+    return strict(name, implementation, takes, [len(letters) for letters, _, _ in forms], written, in_kernel)
 
 
 def strict(
-    name: str, found: Callable[[Numbers, Call, Sequence[Type]], Found | None], takes: str,
+    name: str, implementation: Callable[[Numbers, Call, Sequence[Type]], Implementation | None], takes: str,
     counts: Sequence[int] = (1,), written: Sequence[str] | None = None, in_kernel: bool = False,
 ) -> Function:  # fmt: skip
     """A function that is NULL where an argument is.
 
     Args:
-        found: by the arguments' types; None where it is not there.
+        implementation: by the arguments' types; None where it is not there.
         counts: how many arguments it may have.
     """
 
     def typed(numbers: Numbers, call: Call, of: Arguments) -> Typed | None:
-        made = found(numbers, call, [each.type for each in of]) if len(of) in counts else None
+        made = implementation(numbers, call, [each.type for each in of]) if len(of) in counts else None
         return None if made is None else Typed(Form.STRICT, made[1], of, made[0], call)
 
     return Function(name, typed, (name,) if written is None else tuple(written), takes, in_kernel)

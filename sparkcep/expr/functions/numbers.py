@@ -11,7 +11,7 @@ from typing import Any
 
 from sparkcep.exec.kernels.conditions import functions as kernel
 from sparkcep.exec.kernels.statuses import TRUE
-from sparkcep.expr.functions.function import Arguments, Found, Function, constant, of_types, strict
+from sparkcep.expr.functions.function import Arguments, Function, Implementation, constant, of_types, strict
 from sparkcep.expr.nodes import Call
 from sparkcep.expr.numbers import DECIMALS, Numbers, single
 from sparkcep.expr.typed import Form, Typed
@@ -37,7 +37,7 @@ def rounded_type(kind: Type, places: int) -> Type:
     return Type("decimal", min(38, whole + scale if places >= 0 else max(whole, 1 - places)), scale)
 
 
-def _rounding(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Found | None:
+def _rounding(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Implementation | None:
     kind = kinds[0]
     places = constant(call.arguments[1]) if len(kinds) == 2 else 0
     if not kind.is_numeric or isinstance(places, bool) or not isinstance(places, int):
@@ -71,7 +71,7 @@ def whole_type(kind: Type) -> Type:
     return kind if kind.scale == 0 else Type("decimal", min(38, kind.size - kind.scale + 1), 0)
 
 
-def _whole(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Found | None:
+def _whole(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Implementation | None:
     name, (kind,) = call.name, kinds
     if kind.kind == "int":
         return int, BIGINT
@@ -91,7 +91,7 @@ def _whole(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Found | None:
     return of_double, BIGINT
 
 
-def _to_integer(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Found | None:
+def _to_integer(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Implementation | None:
     """Raises NotCompilable of TRY_CAST, which is NULL where a cast fails."""
     (kind,) = kinds
     bits = 32 if call.name == "cast_int" else 64
@@ -105,13 +105,13 @@ def _to_integer(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Found | 
     return None
 
 
-def _to_floating(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Found | None:
+def _to_floating(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Implementation | None:
     if not kinds[0].is_numeric:
         return None
     return (float, DOUBLE) if call.name == "cast_double" else (_single, FLOAT)
 
 
-def _unsigned(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Found | None:
+def _unsigned(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Implementation | None:
     """The unary minus and ABS; Python's own round decimals to 28 digits."""
     (kind,) = kinds
     minus = call.name == "negate"

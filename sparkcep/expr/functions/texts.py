@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from sparkcep.expr.functions.function import Arguments, Found, Function, fits, of_types, strict
+from sparkcep.expr.functions.function import Arguments, Function, Implementation, fits, of_types, strict
 from sparkcep.expr.nodes import Call
 from sparkcep.expr.numbers import Numbers
 from sparkcep.expr.typed import Form, Typed
@@ -86,7 +86,7 @@ def text(kind: Type) -> Callable[[Any], str] | None:
     return (lambda v: str(v).lower()) if kind.kind in ("int", "boolean", "date") else None
 
 
-def _cast(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Found | None:
+def _cast(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Implementation | None:
     apply = text(kinds[0]) if kinds[0] != NULL else None
     return None if apply is None else (apply, STRING)
 
@@ -110,7 +110,7 @@ def _concat_ws(numbers: Numbers, call: Call, of: Arguments) -> Typed | None:
     return Typed(Form.STRICT, STRING, (of[0], parts), join, call)
 
 
-def _like(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Found | None:
+def _like(numbers: Numbers, call: Call, kinds: Sequence[Type]) -> Implementation | None:
     escape = call.escape or "\\"
     return ((lambda v, pattern: like(pattern, escape)(v)), BOOLEAN) if fits(kinds, "ss") else None
 

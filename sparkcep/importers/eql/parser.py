@@ -302,14 +302,14 @@ class _Parser:
                 return Field(tuple(parts), optional, position)
 
     def unescaped(self, token: _Token) -> str:
-        def value(found: re.Match[str]) -> str:
-            if found[1]:
-                code = int(found[1], 16)
+        def value(escape: re.Match[str]) -> str:
+            if escape[1]:
+                code = int(escape[1], 16)
                 if code > 0x10FFFF or 0xD800 <= code < 0xE000:
-                    raise _error(self.text, token.start, f"There is no character {found[1]}.")
+                    raise _error(self.text, token.start, f"There is no character {escape[1]}.")
                 return chr(code)
-            if found[2] not in _ESCAPED:
-                raise _error(self.text, token.start, f"There is no escape \\{found[2]}.")
-            return _ESCAPED[found[2]]
+            if escape[2] not in _ESCAPED:
+                raise _error(self.text, token.start, f"There is no escape \\{escape[2]}.")
+            return _ESCAPED[escape[2]]
 
         return _ESCAPE.sub(value, token.text)

@@ -109,7 +109,7 @@ class _Importer:
         behind += ["MATCHES LATEST"] if latest else []
         return self.block(keys, f"SEQ({', '.join(pattern)})", behind)
 
-    def steps(self, steps: Several[Step], own: Several[Several[Expression]], first: int) -> tuple[list[str], bool]:
+    def steps(self, steps: Several[Step], keys: Several[Several[Expression]], first: int) -> tuple[list[str], bool]:
         """The pattern's items, and whether LATEST says that the last event of several that begin a sequence counts.
         Where it cannot, the first step stands once more, negated, in front of the second."""
         present = [n for n, step in enumerate(steps) if not step.missing]
@@ -122,11 +122,11 @@ class _Importer:
             second = len(out) if n in present[:2] else second
             out.append(f"!{missing}" if step.missing else self.needed(step.event, f"e{n + 1}", step.runs))
             if n != first:
-                self.join(start, own[first], _nth(n, step.runs), own[n])
+                self.join(start, keys[first], _nth(n, step.runs), keys[n])
         if self.every_start or len(present) < 2:
             return out, False
         is_plain = len(present) == len(steps) or len(present) == 2
-        if first == 0 and is_plain and not any(own) and all(step.runs == 1 for step in steps):
+        if first == 0 and is_plain and not any(keys) and all(step.runs == 1 for step in steps):
             types = [steps[n].event.category for n in present]
             if len(present) == 2 or (len(present) == 3 and None not in types and len(set(types)) == 3):
                 return out, True
@@ -134,7 +134,7 @@ class _Importer:
             self.warnings.append("each event that can begin the sequence gives a match, not only the last one")
             return out, False
         out.insert(second, f"!{self.component(steps[first].event, 'later')}")
-        self.join(start, own[first], "later", own[first])
+        self.join(start, keys[first], "later", keys[first])
         return out, False
 
     def join(self, first: str, keys: Several[Expression], other: str, others: Several[Expression]) -> None:

@@ -340,7 +340,7 @@ class Conjunct(Hoisting):
             arguments = tuple(self.argument(a, of) for a in slot.arguments)
             keep = self.argument(slot.filter, of) if slot.filter is not None else None
             register = self.owner.register(slot.variables, slot.each)
-            form = (slot.distinct, keep, slot.before, slot.own)
+            form = (slot.distinct, keep, slot.before, slot.own_aggregate)
             return self.owner.slot(AggregateSlot(slot.function, register, arguments, *form))
         assert isinstance(slot, Navigation)
         if not slot.argument.markers:

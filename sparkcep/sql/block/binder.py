@@ -600,9 +600,9 @@ class BlockBinder:
         if self.s.word(span[0]) != "CASE":
             return self.time(span) or ""
 
-        def interval(found: re.Match[str]) -> str:
-            unit = _UNITS.get((found["unit"] or "").lower())
-            return f"INTERVAL {found['number']} {unit}" if unit else found[0]
+        def interval(time: re.Match[str]) -> str:
+            unit = _UNITS.get((time["unit"] or "").lower())
+            return f"INTERVAL {time['number']} {unit}" if unit else time[0]
 
         return _TIME_INSIDE.sub(interval, plain(self.scope, span))
 

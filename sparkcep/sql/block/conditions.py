@@ -37,7 +37,7 @@ def slot(reference: Reference, keys: Keys, *, running: bool, each: bool = False,
         before = reference.index is Index.BEFORE
         return Aggregate(
             call.function, call.arguments, call.distinct, keys, running, call.star, call.filter, position, each, before,
-            call.own,
+            call.own_aggregate,
         )  # fmt: skip
     first = reference.index is Index.FIRST
     back = reference.offset if offset is None else offset
@@ -290,7 +290,7 @@ class ConditionBinder:
         )
 
     def of_round(
-        self, parts: tuple[Part, ...], references: list[Reference], found: Round, keys: dict[str, Keys]
+        self, parts: tuple[Part, ...], references: list[Reference], round_: Round, keys: dict[str, Keys]
     ) -> Condition:
         """A condition on events of one round, which the round's last of them decides.
 
@@ -298,8 +298,8 @@ class ConditionBinder:
             PatternAnalysisError: CEP_TWO_INDEXES, it also looks at what comes behind, or at all events of a variable.
         """
         for r in references:
-            behind = self.place(keys[r.variable]) > self.place(keys[found.last])
-            if id(r) not in found.offsets and (behind or r.index not in (Index.PLAIN, Index.FIRST)):
+            behind = self.place(keys[r.variable]) > self.place(keys[round_.last])
+            if id(r) not in round_.offsets and (behind or r.index not in (Index.PLAIN, Index.FIRST)):
                 raise self.scope.error(
                     "CEP_TWO_INDEXES",
                     f"{r.variable} is not of the round that the other events are of.",
@@ -307,11 +307,11 @@ class ConditionBinder:
                     "compare events of one round, v[i] and w[i], among themselves or with events before the group",
                 )
         pieces = tuple(
-            p if isinstance(p, str) else slot(found.counted(p), keys[p.variable], running=True)
-            for p in at_event_of(found.last, parts)
+            p if isinstance(p, str) else slot(round_.counted(p), keys[p.variable], running=True)
+            for p in at_event_of(round_.last, parts)
         )
-        rounds = [r.offset for r in references if id(r) in found.offsets]
-        return Condition(Scalar(pieces), keys[found.last], minimum=max(rounds) - min(rounds) + 1)
+        rounds = [r.offset for r in references if id(r) in round_.offsets]
+        return Condition(Scalar(pieces), keys[round_.last], minimum=max(rounds) - min(rounds) + 1)
 
     def moving(self, references: list[Reference], last: str, leaves: bool) -> dict[str, list[Reference]]:
         """References that are meant for every event of their variable, by variable."""

@@ -386,15 +386,15 @@ class Reader:
         low = i + 2
         distinct = s.word(low) == "DISTINCT"
         low += distinct or s.word(low) == "ALL"
-        found: list[tuple[str, Index]] = []
+        events: list[tuple[str, Index]] = []
         arguments: list[RowExpression] = []
         star = False
         variable = self.scope.variable(s.tokens[low])
         if name == "count" and variable and s.operator(low + 1) == "[" and self.scope.closers.get(low + 1) == close - 1:
             index, _, _ = self.index(low, variable)
-            found, star = [(variable, index)], True
+            events, star = [(variable, index)], True
         else:
-            arguments = [self.row_expression(a, b, name, found) for a, b in self.arguments(low, close)]
+            arguments = [self.row_expression(a, b, name, events) for a, b in self.arguments(low, close)]
         after = close + 1
         if s.word(after) == "WITHIN" and s.word(after + 1) == "GROUP" and s.operator(after + 2) == "(":
             raise self.scope.error(
@@ -407,26 +407,26 @@ class Reader:
         if s.word(after) == "FILTER" and s.operator(after + 1) == "(" and s.word(after + 2) == "WHERE":
             end = self.scope.closers.get(after + 1, after + 2)
             if end > after + 3:
-                condition = self.row_expression(after + 3, end, f"FILTER of {name}", found)
+                condition = self.row_expression(after + 3, end, f"FILTER of {name}", events)
             after = end + 1
         more, after = nulls_option(s, after, name, len(arguments), self.scope.error)
         arguments += more
-        ranged = any(index.is_range for _, index in found)
-        if not found or not (ranged or len(set(found)) > 1):
-            of = found[0][0] if found else self.scope.variables[0]
+        ranged = any(index.is_range for _, index in events)
+        if not events or not (ranged or len(set(events)) > 1):
+            of = events[0][0] if events else self.scope.variables[0]
             raise self.scope.error(
                 "CEP_AGGREGATE_RANGE",
                 f"{name} does not say which events it aggregates.",
                 s.tokens[i],
                 f"{name}({of}[].x) is over all of them, {name}({of}[..i-1].x) over those before",
             )
-        if len(set(found)) > 1:
+        if len(set(events)) > 1:
             raise self.scope.error(
                 "CEP_MIXED_VARIABLES",
                 f"All columns inside {name} must belong to the same events of one pattern variable.",
                 s.tokens[i],
             )
-        of, index = found[0]
+        of, index = events[0]
         call = Call(name, tuple(arguments), distinct, star, condition, own)
         expression = arguments[0] if arguments else RowExpression(("1",))
         return Reference(of, index, s.tokens[i], expression, call=call), after
@@ -436,9 +436,9 @@ class Reader:
         return [r for r in self.scope.statement.between_commas(low, high, self.scope.closers) if r[0] < r[1]]
 
     def row_expression(
-        self, low: int, high: int, function: str, found: list[tuple[str, Index]], any_event: bool = False
+        self, low: int, high: int, function: str, events: list[tuple[str, Index]], any_event: bool = False
     ) -> RowExpression:
-        """An argument of an aggregate: an expression over one event. Its variables are added to ``found``.
+        """An argument of an aggregate: an expression over one event. Its variables are added to ``events``.
 
         ``any_event``: a column without a variable is one of :data:`ANY_EVENT`.
         """
@@ -458,7 +458,7 @@ class Reader:
                 inner.bare,
                 f"qualify it: v[].{inner.bare.text}, or v.{inner.bare.text} where it is over all trends",
             )
-        found += [(r.variable, r.index) for r in references]
+        events += [(r.variable, r.index) for r in references]
         return RowExpression(_texts(parts))
 
 

@@ -47,7 +47,7 @@ class Call:
     distinct: bool
     star: bool
     filter: RowExpression | None
-    own: OwnAggregate | None = None
+    own_aggregate: OwnAggregate | None = None
 
 
 @dataclass(frozen=True, slots=True)

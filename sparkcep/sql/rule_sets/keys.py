@@ -25,10 +25,10 @@ class LogKeys:
     names: frozenset[str] = frozenset()
     event_id: str = ""
 
-    def with_own(self, own: Sequence[KeyExpression]) -> tuple[KeyExpression, ...]:
+    def with_own(self, rule_keys: Sequence[KeyExpression]) -> tuple[KeyExpression, ...]:
         """PARTITION BY of a rule: the set's, and the rule's own behind it, in an order that is not the rule's, so that
         rules with the same keys read the same partitions. `(a, b)` are two keys."""
-        more = {part.folded: part for key in own for part in _parts(key)}
+        more = {part.folded: part for key in rule_keys for part in _parts(key)}
         seen = {key.folded for key in self.partition_by}
         return (*self.partition_by, *(more[folded] for folded in sorted(more) if folded not in seen))
 

@@ -261,7 +261,7 @@ class _Expansion:
                 hint=near_hint(word, names, f"its columns are {', '.join(names)}"),
             )  # fmt: skip
 
-    def with_roles(self, span: tuple[int, int], name: tuple[str, ...] | None, found: Mapping[str, list[str]]) -> Log:
+    def with_roles(self, span: tuple[int, int], name: tuple[str, ...] | None, named: Mapping[str, list[str]]) -> Log:
         """The log's columns: those that the call names, else those of the table's properties, else of the settings."""
 
         def error(error_class: str, sentence: str, hint: str | None) -> PatternAnalysisError:
@@ -271,15 +271,15 @@ class _Expansion:
         known = self.log_columns(TemplateLog(name, self.s.written(*span), prefix, error))
 
         if "steps" in self.call.arguments:  # Spark would take `user` for its function; patterns are bound by themselves
-            for text in (item for items in found.values() for item in items):
+            for text in (item for items in named.values() for item in items):
                 self.check_column(text, known)
 
         def outside(role: str, *, needed: bool = True) -> list[str]:
             return [quote(n) if self.formatted else in_backticks(n) for n in known.of(role, needed=needed)]
 
-        partition = found.get("PARTITION") or outside("case", needed="ORDER" not in found)
-        order = [*(found.get("ORDER") or outside("time")), *outside("tiebreak", needed=False)]
-        event = found.get("EVENT") or outside("event")
+        partition = named.get("PARTITION") or outside("case", needed="ORDER" not in named)
+        order = [*(named.get("ORDER") or outside("time")), *outside("tiebreak", needed=False)]
+        event = named.get("EVENT") or outside("event")
         for note in known.notes:
             warn(note)
         missing = [what for what, has in (("order", order), ("event type column", event)) if not has]

@@ -67,14 +67,14 @@ class GroupedParts:
 
     Args:
         expressions: what is grouped by and no plain name. ungrouped: tells of a name, with a qualifier or None, that it
-            is a column of FROM which each group has many values of. own: users' aggregates.
+            is a column of FROM which each group has many values of. own_aggregates: users' aggregates.
     """
 
     s: Statement
     windowed: WindowedSelect
     expressions: Collection[tuple[str, ...]]
     ungrouped: Callable[[str | None, str], bool]
-    own: Collection[str]
+    own_aggregates: Collection[str]
 
     def of_windows(self, windows: Mapping[int, WindowSyntax]) -> Iterator[Range]:
         """Of PARTITION BY, ORDER BY, MEASURES and DEFINE of windows with patterns."""
@@ -156,10 +156,8 @@ class GroupedParts:
     def is_aggregate(self, k: int) -> bool:
         """Whether a call, by its name at a token, is one that a grouping computes."""
         word = self.s.word(k)
-        behind_like = self.s.word(k - 1) in ("LIKE", "ILIKE")
-        return (
-            not behind_like and self.s.operator(k - 1) != "." and (word in _OF_GROUPING or is_aggregate(word, self.own))
-        )
+        is_call = self.s.word(k - 1) not in ("LIKE", "ILIKE") and self.s.operator(k - 1) != "."
+        return is_call and (word in _OF_GROUPING or is_aggregate(word, self.own_aggregates))
 
     def behind_call(self, k: int) -> int:
         """Behind a call with what belongs to it: WITHIN GROUP, FILTER, IGNORE NULLS."""

@@ -186,7 +186,7 @@ class SharedPlanner:
         read = columns_read(tree, slots)
         if read & {ROW_COLUMN, LABEL_COLUMN}:
             raise NotCompilable("names of variables, or positions")
-        if any(isinstance(s, AggregateSlot) and s.own is not None for s in slots):
+        if any(isinstance(s, AggregateSlot) and s.own_aggregate is not None for s in slots):
             raise NotCompilable("an aggregate of the user's")
         odd = not kind.is_single or (kind.kind == "interval" and kind.scale)
         of_interval = any(types[c].kind in ("interval", "map", "struct", "other") for c in read)
