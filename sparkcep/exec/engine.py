@@ -37,11 +37,11 @@ class FieldAt:
 
 @dataclass(frozen=True, slots=True)
 class Events:
-    """An output column: an array of events. ``own``: what the matcher gives of each, with Spark types; ``r`` is its
+    """An output column: an array of events. ``members``: what the matcher gives of each, with Spark types; ``r`` is its
     row of the partition. ``fields``: names of prepared fields at that row, or at what is called ``row``."""
 
     name: str
-    own: tuple[tuple[str, str], ...]
+    members: tuple[tuple[str, str], ...]
     fields: tuple[tuple[str, int], ...]
     row: str = "r"
 

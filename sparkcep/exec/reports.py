@@ -27,9 +27,9 @@ REPORTED = PREFIX + "found"
 FOUND = f"CASE WHEN {REPORTED}.error IS NULL THEN {REPORTED}.found ELSE raise_error({REPORTED}.error) END"
 
 
-def reported_type(found: str) -> str:
+def reported_type(type_: str) -> str:
     """What :class:`ListsReport` gives for each partition, as Spark writes types."""
-    return f"struct<error:string,found:{found}>"
+    return f"struct<error:string,found:{type_}>"
 
 
 @dataclass(frozen=True, slots=True)

@@ -148,11 +148,11 @@ def too_much_output() -> LimitError:
     )
 
 
-def too_large_matches(found: int, most_bytes: int, hint: str) -> LimitError:
+def too_large_matches(count: int, most_bytes: int, hint: str) -> LimitError:
     """The error of a partition whose matches are few enough, but hold too many events."""
     return LimitError(
         "CEP_MATCH_LIMIT",
-        f"The first {found} matches of one partition hold so many events that they take more than "
+        f"The first {count} matches of one partition hold so many events that they take more than "
         f"{most_bytes >> 30} GiB.",
         hint=hint,
     )

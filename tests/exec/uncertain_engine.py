@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from sparkcep.exec.conditions.programs import CallsBack
-from sparkcep.exec.engines.uncertain.matcher import Found, UncertainMatcher
+from sparkcep.exec.engines.uncertain.matcher import UncertainMatcher, UncertainMatches
 from sparkcep.exec.shape import batch_of
 from sparkcep.planner.engines.uncertain.plan import UncertainPlan, UncertainPlanner
 from sparkcep.planner.plan import PatternPlan
@@ -56,7 +56,7 @@ def plan_of(query: PatternQuery) -> PatternPlan[UncertainPlan]:
 
 def match_uncertain_case(
     case: UncertainCase, plan: PatternPlan[UncertainPlan], calls_back: CallsBack = CallsBack.WHERE_NEEDED
-) -> Found:
+) -> UncertainMatches:
     mask = mask_of_case(case.run, plan)
     own = len(plan.engine.spec.run.conditions.column_types)
     fields = fields_of_case(
@@ -95,7 +95,7 @@ def run_uncertain_case(
     return signatures_of(found, plan), frozenset(names[c] for c in plan.engine.spec.sets)
 
 
-def signatures_of(found: Found, plan: PatternPlan[UncertainPlan]) -> Signatures:
+def signatures_of(found: UncertainMatches, plan: PatternPlan[UncertainPlan]) -> Signatures:
     names = plan.engine.spec.run.automaton.names
     events = [(names[c], int(row)) for c, row in found.trace]
     out: Signatures = {}

@@ -187,12 +187,12 @@ def values(of: Columnwise, frame: Frame) -> Sequence[Any]:
     return settled(found) if frame.failures.any else found
 
 
-def settled(found: Sequence[Any]) -> Sequence[Any]:
+def settled(evaluated: Sequence[Any]) -> Sequence[Any]:
     """Values, of which none has failed; raises what the first one failed with."""
-    for each in found:
+    for each in evaluated:
         if type(each) is Failed:
             raise each.error
-    return found
+    return evaluated
 
 
 def place_of(slot: NavigationSlot) -> Place:

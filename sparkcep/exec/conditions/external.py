@@ -100,23 +100,23 @@ class Foresight:
     or both go on. As many pairs are answered at once as the answers before were asked for.
     """
 
-    def __init__(self, test: Columnwise, places: tuple[Place, Place], asked: Ints, answers: Answers) -> None:
+    def __init__(self, test: Columnwise, places: tuple[Place, Place], requests: Ints, answers: Answers) -> None:
         self.test = test
         self.places = places
-        self.asked = asked
+        self.requests = requests
         self.answers = answers
         self.begin()
 
     def begin(self) -> None:
         """Forget what was answered: rows are others now."""
-        self.asked[:] = 0
-        self.asked[[op.BASE, op.LAST_I, op.LAST_J]] = -1
+        self.requests[:] = 0
+        self.requests[[op.BASE, op.LAST_I, op.LAST_J]] = -1
         self.ahead = 1
         self.moves = (0, 1)
 
     def answer(self, batch: Values) -> int | None:
         """TRUE, FALSE or NULL for the pair that the kernel asks for; None: it has to be evaluated by itself."""
-        _, length, _, _, _, _, hits, i, j, before_i, before_j = self.asked.tolist()
+        _, length, _, _, _, _, hits, i, j, before_i, before_j = self.requests.tolist()
         if i < 0 or j < 0:
             return None
         moved = i - before_i, j - before_j
@@ -128,8 +128,8 @@ class Foresight:
         if self.ahead > 1 and hits * USED < length:
             self.ahead //= 2
         if self.ahead < 2:
-            self.asked[op.BASE] = -1
-            self.asked[op.LENGTH : op.HITS + 1] = 0
+            self.requests[op.BASE] = -1
+            self.requests[op.LENGTH : op.HITS + 1] = 0
             return None
         return self.look_ahead(batch, i, j)
 
@@ -144,7 +144,7 @@ class Foresight:
             self.answers[:count] = [op.UNANSWERED if type(v) is Failed else _ANSWERS[v] for v in found]
         else:
             self.answers[:count] = [_ANSWERS[v] for v in found]
-        self.asked[: op.HITS + 1] = (batch.base, count, i, j, *self.moves, 1)
+        self.requests[: op.HITS + 1] = (batch.base, count, i, j, *self.moves, 1)
         return None if type(found[0]) is Failed else _ANSWERS[found[0]]
 
 
@@ -166,12 +166,12 @@ class External:
 
     def __init__(self, tests: Sequence[CalledBack], takers: Mapping[int, str] = NOBODY) -> None:
         self.evaluators = [evaluator(each.test) for each in tests]
-        self.asked = np.full((len(tests), op.ASKED), -1, np.int64)
+        self.requests = np.full((len(tests), op.REQUEST), -1, np.int64)
         self.answers = np.zeros((len(tests), op.ANSWERS), np.int8)
         self.foresight = [
             None
             if each.places is None
-            else Foresight(evaluator(each.test, each.places), each.places, self.asked[n], self.answers[n])
+            else Foresight(evaluator(each.test, each.places), each.places, self.requests[n], self.answers[n])
             for n, each in enumerate(tests)
         ]
         self.columns = sorted(frozenset[int]().union(*(each.columns for each in tests)))
@@ -189,7 +189,7 @@ class External:
 
     def called_by(self, conditions: Conditions) -> Conditions:
         """A kernel's conditions, whose tests are asked for here."""
-        return conditions._replace(callback=self.address, asked=self.asked.ravel(), answers=self.answers.ravel())
+        return conditions._replace(callback=self.address, requests=self.requests.ravel(), answers=self.answers.ravel())
 
     def begin(self, batch: Batch, budget: Budget, first_row: int = 0) -> None:
         """Read the columns of a batch that conditions look at.

@@ -94,9 +94,9 @@ class Lookback:
             own[label] = frozenset(found)
         return own
 
-    def reached(self, own: dict[int, frozenset[Read]]) -> list[frozenset[Read]]:
+    def reached(self, reads: dict[int, frozenset[Read]]) -> list[frozenset[Read]]:
         """What conditions at or after each position read."""
-        read = [own.get(label, frozenset()) for label in self.labels]
+        read = [reads.get(label, frozenset()) for label in self.labels]
 
         def update(p: int) -> bool:
             before = read[p]

@@ -66,7 +66,7 @@ class Conditions(NamedTuple):
     label_names: int
     functions: Ints
     callback: int
-    asked: Ints
+    requests: Ints
     answers: Answers
 
 

@@ -39,14 +39,14 @@ def match_lists(df: DataFrame, engine: Engine[S], shape: OperatorColumns, spec: 
     return Matched(matched.selectExpr(*keys, f"inline({list_rows(FOUND, body.columns)})"))
 
 
-def list_function(body: Callable[..., pa.Array], found: str, *, repeats: bool = True) -> Callable[..., Column]:
+def list_function(body: Callable[..., pa.Array], type_: str, *, repeats: bool = True) -> Callable[..., Column]:
     """A body as a function of columns.
 
     Args:
-        found: the Spark type of what it gives for each partition. repeats: whether Spark may run it again where its
+        type_: the Spark type of what it gives for each partition. repeats: whether Spark may run it again where its
             result is read again.
     """
-    given = parse_type(reported_type(found))
+    given = parse_type(reported_type(type_))
     function = F.arrow_udf(shipped(ListsReport(body).run, "sparkcep_lists"), given)  # type: ignore[attr-defined]
     called: Callable[..., Column] = function if repeats else function.asNondeterministic()
     return called

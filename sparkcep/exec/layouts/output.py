@@ -17,14 +17,14 @@ from sparkcep.spark.releases import parse_type
 ROWS = PREFIX + "rows"
 
 
-def own_types(columns: Sequence[OutputColumn]) -> dict[str, str]:
+def matcher_types(columns: Sequence[OutputColumn]) -> dict[str, str]:
     """What a matcher gives for output columns, with Spark types."""
     out: dict[str, str] = {}
     for column in columns:
         if isinstance(column, Value):
             out[column.name] = column.type
         elif isinstance(column, Events):
-            out[column.name] = f"array<struct<{','.join(f'{name}:{type_}' for name, type_ in column.own)}>>"
+            out[column.name] = f"array<struct<{','.join(f'{name}:{type_}' for name, type_ in column.members)}>>"
         else:
             out.setdefault(column.row, "int")
     return out
@@ -38,7 +38,7 @@ def is_plain(columns: Sequence[OutputColumn]) -> bool:
 def list_members(columns: Sequence[OutputColumn]) -> dict[str, str]:
     """Names and Spark types of what goes back from Python for each output row of a list."""
     prefix = PREFIX if is_plain(columns) else ""
-    return {prefix + name: type_ for name, type_ in own_types(columns).items()}
+    return {prefix + name: type_ for name, type_ in matcher_types(columns).items()}
 
 
 def list_type(members: Mapping[str, str]) -> str:
@@ -46,9 +46,9 @@ def list_type(members: Mapping[str, str]) -> str:
     return f"array<struct<{','.join(f'{name}:{type_}' for name, type_ in members.items())}>>"
 
 
-def list_rows(found: str, columns: Sequence[OutputColumn]) -> str:
+def list_rows(rows: str, columns: Sequence[OutputColumn]) -> str:
     """SQL of the array of output rows, from that of what went back."""
-    return found if is_plain(columns) else f"transform({found}, m -> {list_items(columns)})"
+    return rows if is_plain(columns) else f"transform({rows}, m -> {list_items(columns)})"
 
 
 def fields_read(columns: Sequence[OutputColumn]) -> list[int]:
@@ -71,7 +71,7 @@ def list_items(columns: Sequence[OutputColumn]) -> str:
             out.append(f"m.{column.name} AS {name}")
         elif isinstance(column, Events):
             # What is called otherwise than ``r`` says where fields are, and is not shown.
-            items = [f"e.{own} AS {own}" for own, _ in column.own if own == "r" or own != column.row]
+            items = [f"e.{own} AS {own}" for own, _ in column.members if own == "r" or own != column.row]
             items += [f"get({ROWS}, e.{column.row}).{PREFIX}f{field} AS {own}" for own, field in column.fields]
             out.append(f"transform(m.{column.name}, e -> struct({', '.join(items)})) AS {name}")
         else:
@@ -86,7 +86,7 @@ def struct_fields(columns: Sequence[OutputColumn], types: Mapping[str, DataType]
         if isinstance(column, Value):
             type_ = parse_type(column.type)
         elif isinstance(column, Events):
-            event = [StructField(own, parse_type(type_)) for own, type_ in column.own]
+            event = [StructField(own, parse_type(type_)) for own, type_ in column.members]
             event += [StructField(own, types[f"{PREFIX}f{field}"]) for own, field in column.fields]
             type_ = ArrayType(StructType(event))
         else:
@@ -130,13 +130,13 @@ def _events(
     offsets = lists.offsets.to_numpy()
     events = lists.flatten()
     rows = events.field("r").to_numpy()
-    children = [events.field(own) for own, _ in column.own]
+    children = [events.field(members) for members, _ in column.members]
     if origin is not None:
         position = int32(rows + np.repeat(origin, np.diff(offsets)))
-        children = [position if own == "r" else child for (own, _), child in zip(column.own, children, strict=True)]
+        children = [position if own == "r" else child for (own, _), child in zip(column.members, children, strict=True)]
     at = pa.array(rows + np.repeat(first_rows, np.diff(offsets)))
     children += [field(number).take(at) for _, number in column.fields]
-    names = [own for own, _ in (*column.own, *column.fields)]
+    names = [own for own, _ in (*column.members, *column.fields)]
     return pa.ListArray.from_arrays(pa.array(offsets - offsets[0]), pa.StructArray.from_arrays(children, names=names))
 
 

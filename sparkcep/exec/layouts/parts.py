@@ -51,7 +51,7 @@ class Part:
                 out.append(replace(column, row=AT + column.row, field=shared[column.field]))
             elif isinstance(column, Events):
                 fields = tuple((name, shared[field]) for name, field in column.fields)
-                out.append(replace(column, own=(*column.own, (AT + "r", "int")), fields=fields, row=AT + "r"))
+                out.append(replace(column, members=(*column.members, (AT + "r", "int")), fields=fields, row=AT + "r"))
             else:
                 out.append(column)
         return tuple(out)
@@ -86,18 +86,18 @@ def cut(part: Part, rows: SharedRows) -> Cut:
     return Cut(batch, own.partitions, rows.all_rows() if own.row is None else own.row)
 
 
-def in_shared_rows(columns: Sequence[OutputColumn], table: MatchTable, own: Cut, rows: SharedRows) -> MatchTable:
+def in_shared_rows(columns: Sequence[OutputColumn], table: MatchTable, cut: Cut, rows: SharedRows) -> MatchTable:
     """A part's output rows with its partitions, and rows whose fields come out, as those of the shared batch.
 
     Args:
         columns: as its engine gives them.
     """
-    begins = np.asarray(own.batch.offsets)[:-1]
+    begins = np.asarray(cut.batch.offsets)[:-1]
 
     def shared_rows(values: Ints, partition: Ints) -> Ints:
         """Places in the shared list for rows of own partitions; below 0 stays so."""
-        at = np.minimum(begins[partition] + np.maximum(values, 0), len(own.row) - 1)
-        return np.where(values < 0, values, own.row[at] - rows.offsets[own.partitions[partition]])
+        at = np.minimum(begins[partition] + np.maximum(values, 0), len(cut.row) - 1)
+        return np.where(values < 0, values, cut.row[at] - rows.offsets[cut.partitions[partition]])
 
     values_of = dict(table.columns)
     for column in columns:
@@ -108,10 +108,10 @@ def in_shared_rows(columns: Sequence[OutputColumn], table: MatchTable, own: Cut,
             lists = table.columns[column.name]
             offsets = lists.offsets.to_numpy()
             events = lists.flatten()
-            names = [name for name, _ in column.own]
+            names = [name for name, _ in column.members]
             of = np.repeat(table.partition, np.diff(offsets))
             at = shared_rows(np.asarray(events.field(column.row).to_numpy(), np.int64), of)
             children = [*(events.field(name) for name in names), pa.array(at.astype(np.int32))]
             structs = pa.StructArray.from_arrays(children, names=[*names, AT + "r"])
             values_of[column.name] = pa.ListArray.from_arrays(pa.array(offsets - offsets[0]), structs)
-    return MatchTable(own.partitions[table.partition], values_of)
+    return MatchTable(cut.partitions[table.partition], values_of)

@@ -217,11 +217,11 @@ class RowsBody(Body[S]):
                 return chunk.carried(resume) if resume is not None else None
             yield from self.emit(chunk, found, 0 if before is None else before.resume.first_row)
 
-    def emit(self, chunk: Chunk, found: MatchTable, first_row: int = 0) -> Iterator[pa.RecordBatch]:
+    def emit(self, chunk: Chunk, matches: MatchTable, first_row: int = 0) -> Iterator[pa.RecordBatch]:
         """Output rows in record batches. ``first_row``: rows of the first partition that came before the chunk."""
         step = self.rows_at_once(chunk)
-        for low in range(0, len(found), step):
-            yield self.batch(chunk, found.slice(low, step), first_row)
+        for low in range(0, len(matches), step):
+            yield self.batch(chunk, matches.slice(low, step), first_row)
 
     def rows_at_once(self, chunk: Chunk) -> int:
         """Output rows of a record batch: what a row's fields take on average is taken for each that goes out."""

@@ -28,19 +28,19 @@ def collected_fields(fields: Sequence[StructField], names: Sequence[str]) -> lis
 
 
 def collected(
-    found: MatchTable, values: Mapping[str, pa.Array], names: Sequence[str], last_only: bool
+    matches: MatchTable, values: Mapping[str, pa.Array], names: Sequence[str], last_only: bool
 ) -> tuple[dict[str, pa.Array], Ints]:
-    """Output columns with those added, and the rows of ``found`` that they are of.
+    """Output columns with those added, and the rows of ``matches`` that they are of.
 
     Args:
         values: output columns by name. names: which of them are collected, without prefix.
         last_only: whether only the last row of each match is emitted.
     """
-    numbers = found.columns["number"].to_numpy()
+    numbers = matches.columns["number"].to_numpy()
     n = len(numbers)
     first = np.ones(n, bool)
     # What no match takes has no number, and is on its own.
-    first[1:] = (np.diff(found.partition) != 0) | (np.diff(numbers) != 0) | (numbers[1:] == 0)
+    first[1:] = (np.diff(matches.partition) != 0) | (np.diff(numbers) != 0) | (numbers[1:] == 0)
     heads = np.flatnonzero(first)
     sizes = np.diff(np.append(heads, n))
     rows = pa.StructArray.from_arrays([values[PREFIX + name] for name in names], names=list(names))
@@ -49,7 +49,7 @@ def collected(
     place = np.arange(n) - np.repeat(heads, sizes) + 1
     chosen = np.arange(n)
     if last_only:
-        chosen = np.flatnonzero(found.columns["flags"].to_numpy() & LAST_OF_MATCH)
+        chosen = np.flatnonzero(matches.columns["flags"].to_numpy() & LAST_OF_MATCH)
     at = pa.array(chosen)
     out = {name: array.take(at) for name, array in values.items()}
     out[MATCH] = lists.take(pa.array(match[chosen]))

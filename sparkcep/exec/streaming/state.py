@@ -57,10 +57,10 @@ def read_state(data: bytes, meaning: StreamMeaning, tables: int = 2) -> BucketSt
     Raises:
         SparkCepError: CEP_STREAMING_STATE_CHANGED, of another query, and of a later release; it says what differs.
     """
-    (rows, left, *more), found = _opened(data, tables)
-    if why := _foreign(found, meaning):
+    (rows, left, *more), metadata = _opened(data, tables)
+    if why := _foreign(metadata, meaning):
         raise _changed(why)
-    return BucketState(rows, left, int(found[_RELEASED]), more[0] if more else None, found.get(_NAMES, b""))
+    return BucketState(rows, left, int(metadata[_RELEASED]), more[0] if more else None, metadata.get(_NAMES, b""))
 
 
 def any_state(data: bytes) -> BucketState:
@@ -69,31 +69,31 @@ def any_state(data: bytes) -> BucketState:
     Raises:
         SparkCepError: CEP_STREAMING_STATE_CHANGED, of a later release.
     """
-    (rows, left), found = _opened(data, 2)
-    more = _opened(data, 3)[0][2] if _NAMES in found else None
-    return BucketState(rows, left, int(found[_RELEASED]), more, found.get(_NAMES, b""))
+    (rows, left), metadata = _opened(data, 2)
+    more = _opened(data, 3)[0][2] if _NAMES in metadata else None
+    return BucketState(rows, left, int(metadata[_RELEASED]), more, metadata.get(_NAMES, b""))
 
 
 def _opened(data: bytes, tables: int) -> tuple[list[pa.Table], Mapping[bytes, bytes]]:
     """Tables of a state of this format or of one before it, and what is said of them; raises as :func:`any_state`."""
     try:
         opened = from_bytes(data, tables)
-        found = opened[0].schema.metadata or {}
+        metadata = opened[0].schema.metadata or {}
     except pa.ArrowInvalid:
-        opened, found = [], {}
-    written = found.get(_FORMAT, b"").decode()
+        opened, metadata = [], {}
+    written = metadata.get(_FORMAT, b"").decode()
     if not written.isdigit():
         raise _changed("what it has is no state of a pattern like this one")
     if int(written) > FORMAT:
         raise _changed(f"a later release wrote it, in format {written}, and this one reads formats up to {FORMAT}")
-    return opened, found
+    return opened, metadata
 
 
-def _foreign(found: Mapping[bytes, bytes], meaning: StreamMeaning) -> str:
+def _foreign(metadata: Mapping[bytes, bytes], meaning: StreamMeaning) -> str:
     """Why a state is not this query's, empty where it is."""
-    if _MEANING in found:
-        return ", ".join(meaning.differences(found[_MEANING]))
-    known = found.get(_FINGERPRINT, b"").decode() in meaning.first_format
+    if _MEANING in metadata:
+        return ", ".join(meaning.differences(metadata[_MEANING]))
+    known = metadata.get(_FINGERPRINT, b"").decode() in meaning.first_format
     return "" if known else "its text, input columns, buckets, time zone, ANSI mode or the SQL that prepares rows"
 
 

@@ -229,13 +229,13 @@ class BucketOperator(Generic[S]):
         return ordered_ints(within.bounds(key) if within.bound is None else column(rows, f"f{within.bound}"))[0]
 
     def output(
-        self, found: MatchTable, table: pa.Table, offsets: Ints, origin: Ints, bucket: Bucket, parts: Ints
+        self, matches: MatchTable, table: pa.Table, offsets: Ints, origin: Ints, bucket: Bucket, parts: Ints
     ) -> pa.RecordBatch:
         """Output rows: keys, then the engine's columns; row numbers count from the partition's first row ever."""
-        of = found.partition
-        values = arrays(self.columns, found, offsets[of], lambda n: column(table, f"f{n}"), origin[of])
+        of = matches.partition
+        values = arrays(self.columns, matches, offsets[of], lambda n: column(table, f"f{n}"), origin[of])
         if self.plan.collected:
-            values, chosen = collected(found, values, self.plan.collected, self.plan.last_only)
+            values, chosen = collected(matches, values, self.plan.collected, self.plan.last_only)
             of = of[chosen]
         at = pa.array(parts[of])
         if self.plan.groups is not None:

@@ -31,8 +31,8 @@ def partition_facts(df: DataFrame, layout: str, shape: OperatorColumns, spec: Re
     if layout != "lists":
         out = StructType([StructField(PREFIX + w, LongType()) for w in words])
         return matched_rows(df.select(*needed_columns(shape)), RowsReport(body.of_rows, body.of_table), out).frame
-    told = list_function(body.of_lists, f"struct<{','.join(f'{w}:bigint' for w in words)}>")
-    found = df.select(told(*map(F.expr, list_inputs(shape))).alias("m"))
+    facts = list_function(body.of_lists, f"struct<{','.join(f'{w}:bigint' for w in words)}>")
+    found = df.select(facts(*map(F.expr, list_inputs(shape))).alias("m"))
     return found.selectExpr(*(f"m.found.{w} AS {PREFIX}{w}" for w in words), f"m.error AS {ERROR}")
 
 
@@ -61,5 +61,5 @@ class FactsBody:
 
     def of_table(self, table: pa.Table) -> pa.RecordBatch:
         """What whole partitions tell together."""
-        told = np.bitwise_or.reduce(self.teller.tell(chunk_of(table, self.shape).batch), axis=0)
-        return record_batch({f"{PREFIX}w{w}": pa.array([int(word)]) for w, word in enumerate(told)})
+        words = np.bitwise_or.reduce(self.teller.tell(chunk_of(table, self.shape).batch), axis=0)
+        return record_batch({f"{PREFIX}w{w}": pa.array([int(word)]) for w, word in enumerate(words)})

@@ -16,7 +16,7 @@ from sparkcep.exec.engines.runs.matcher import RunMatcher
 from sparkcep.exec.engines.runs.tables import partitions, run_tables
 from sparkcep.exec.kernels.non_answers import reasons as kernel
 from sparkcep.exec.kernels.non_answers.facts import tell_facts
-from sparkcep.exec.kernels.non_answers.tables import UNBOUNDED, Asked, Facts, Flags, Keyed, Longest, Told, Types
+from sparkcep.exec.kernels.non_answers.tables import UNBOUNDED, Facts, Flags, Keyed, Longest, Question, Reasoned, Types
 from sparkcep.exec.kernels.rows.output import PARTITION
 from sparkcep.exec.kernels.runs.progress import PROGRESS
 from sparkcep.exec.kernels.statuses import OUTPUT_FULL
@@ -70,11 +70,11 @@ class NonAnswers:
         moves: list[Ints] = [np.empty((0, 3), np.int64)]
         ends = np.zeros(len(which), np.int64)
         if self.repairer is not None:
-            found = self.repairer.repaired(batch, mask_words(batch, self.spec.run.mask_words), unmatched)
-            costs = found.cost
+            repairs = self.repairer.repaired(batch, mask_words(batch, self.spec.run.mask_words), unmatched)
+            costs = repairs.cost
             length = self.repairer.length
             codes = np.array(self.repairer.repair.places, np.int64)
-            rows, shifts = found.row.reshape(partitions, length)[which], found.shift.reshape(partitions, length)[which]
+            rows, shifts = (of.reshape(partitions, length)[which] for of in (repairs.row, repairs.shift))
             moved = (shifts != 0) & (costs[which] >= 0)[:, None]
             ends = np.cumsum(moved.sum(axis=1))
             at, place = np.nonzero(moved)
@@ -91,8 +91,8 @@ class NonAnswers:
             )  # fmt: skip
         out, runs = self.reasons.explain(batch, left)
         out = out[which]
-        told = left[which].astype(bool)
-        reason, component, event = (np.where(told, out[:, k], -1) for k in range(3))
+        unrepaired = left[which].astype(bool)
+        reason, component, event = (np.where(unrepaired, out[:, k], -1) for k in range(3))
         return Explained(
             which, costs[which], reason, component, event, out[:, kernel.END], runs, ends, np.concatenate(moves)
         )
@@ -123,7 +123,7 @@ class Reasons:
         """
         run, external = self.run, self.tables.external
         given = partitions(batch, run.mask_words)
-        asked = Asked(wanted, self.types, self.needed)
+        question = Question(wanted, self.types, self.needed)
         rows = int(np.diff(given.offsets).max(initial=0))
         walk = self.tables.walk(batch, rows, rows)
         # The longest run is not to end before a leading negation: that is asked of whole runs.
@@ -133,18 +133,18 @@ class Reasons:
         budget = Budget(run.task_memory, rows)
         budget.hold("batch", batch.held, given, walk.columns, walk.work, walk.checks, longest)
         progress = np.zeros(PROGRESS, np.int64)
-        told = Told(np.full((len(given.offsets) - 1, 4), -1, np.int64), np.empty((max(rows, 1024), 2), np.int64))
+        reasons = Reasoned(np.full((len(given.offsets) - 1, 4), -1, np.int64), np.empty((max(rows, 1024), 2), np.int64))
         external.begin(batch, budget)
         external.look_at(walk.search)
         while True:
-            status = kernel.explain_partitions(given, asked, walk, longest, progress, told)
+            status = kernel.explain_partitions(given, question, walk, longest, progress, reasons)
             if status != OUTPUT_FULL:
                 break
-            told = told._replace(trace=grown(told.trace, int(progress[kernel.TRACED]), max(rows, 1)))
-            budget.hold("output", told)
+            reasons = reasons._replace(trace=grown(reasons.trace, int(progress[kernel.TRACED]), max(rows, 1)))
+            budget.hold("output", reasons)
         external.raise_failure(status)
         raise_status(status, run)
-        return told.out, told.trace[: progress[kernel.TRACED]]
+        return reasons.out, reasons.trace[: progress[kernel.TRACED]]
 
 
 #: What facts are told of: every partition.

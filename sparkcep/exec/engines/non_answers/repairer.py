@@ -8,11 +8,11 @@ from sparkcep.exec.arrays import int_values
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.conditions.programs import CallsBack
 from sparkcep.exec.engines.non_answers.spec import Repair
-from sparkcep.exec.engines.non_answers.tables import chain, new_found, new_scratch, sequence_tables
+from sparkcep.exec.engines.non_answers.tables import chain, new_scratch, no_repairs, sequence_tables
 from sparkcep.exec.engines.runs.spec import RunSpec
 from sparkcep.exec.engines.runs.tables import new_work, run_tables
 from sparkcep.exec.kernels.non_answers import repair as kernel
-from sparkcep.exec.kernels.non_answers.tables import FARTHEST, Flags, Found, Keyed, Plan, Words
+from sparkcep.exec.kernels.non_answers.tables import FARTHEST, Flags, Keyed, Plan, Repairs, Words
 from sparkcep.exec.kernels.statuses import NODES_FULL
 from sparkcep.exec.memory import Budget
 from sparkcep.exec.statuses import raise_status, too_many_nodes
@@ -37,7 +37,7 @@ class Repairer:
         #: Bounds that contradict each other are met by no events.
         self.hopeless = bool((self.plan.limits.least > self.plan.limits.most).any())
 
-    def repaired(self, batch: Batch, masks: Words, wanted: Flags) -> Found:
+    def repaired(self, batch: Batch, masks: Words, wanted: Flags) -> Repairs:
         """Repair the partitions that ``wanted`` asks for.
 
         Args:
@@ -48,9 +48,9 @@ class Repairer:
             SparkCepError: as Matcher.match_piece.
         """
         partitions = len(batch.offsets) - 1
-        found = new_found(self.length, partitions)
+        repairs = no_repairs(self.length, partitions)
         if self.hopeless:
-            return found
+            return repairs
         key, null = int_values(batch.columns[self.repair.key])
         if not key.flags.writeable:  # the kernel has one signature
             key = key.copy()
@@ -67,12 +67,12 @@ class Repairer:
         scratch = new_scratch(self.length, min(self.nodes(longest), 1 << 16, self.limit_nodes // self.length))
         external = self.tables.external
         budget = Budget(self.run.task_memory, longest)
-        budget.hold("batch", batch.held, given, walk.columns, found, walk.checks)
+        budget.hold("batch", batch.held, given, walk.columns, repairs, walk.checks)
         budget.hold("nodes", scratch)
         external.begin(batch, budget)
         external.look_at(walk.search)
         while True:
-            status = kernel.repair_partitions(plan, given, walk, scratch, progress, found)
+            status = kernel.repair_partitions(plan, given, walk, scratch, progress, repairs)
             if status != NODES_FULL:
                 break
             nodes = int(progress[kernel.NODES])
@@ -82,7 +82,7 @@ class Repairer:
             budget.hold("nodes", scratch)
         external.raise_failure(status)
         raise_status(status, self.run)
-        return found
+        return repairs
 
     def nodes(self, rows: int) -> int:
         """Nodes of a partition of so many rows."""

@@ -12,7 +12,7 @@ from sparkcep.exec.automaton import ACCEPT, Automaton, Edge
 from sparkcep.exec.engines.non_answers.spec import Bound, Repair
 from sparkcep.exec.engines.runs.spec import RunSpec
 from sparkcep.exec.kernels.non_answers import tables
-from sparkcep.exec.kernels.non_answers.tables import UNBOUNDED, Found, Limits, Scratch
+from sparkcep.exec.kernels.non_answers.tables import UNBOUNDED, Limits, Repairs, Scratch
 from sparkcep.exec.masks import BITS_PER_WORD
 from sparkcep.expr.nodes import Call, Constant
 from sparkcep.expr.types import BIGINT
@@ -119,9 +119,9 @@ def new_scratch(length: int, nodes: int) -> Scratch:
     )  # fmt: skip
 
 
-def new_found(length: int, partitions: int) -> Found:
+def no_repairs(length: int, partitions: int) -> Repairs:
     """Room for what is found of so many partitions."""
-    return Found(
+    return Repairs(
         np.full(partitions, -1, np.int64), np.zeros(partitions * length, np.int64),
         np.zeros(partitions * length, np.int64),
     )  # fmt: skip

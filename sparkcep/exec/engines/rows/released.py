@@ -30,10 +30,10 @@ class RowsReleased(ReleasedDefaults):
 
     def match_released(self, batch: Batch, times: Ints, left: Ints, released: int, watermark: int) -> Released:
         """See :class:`ReleasedMatcher`. Steps and rows count to their limits from zero in each step."""
-        out, drop, changed = self.found(batch, left, watermark)
+        out, drop, changed = self.kernel_output(batch, left, watermark)
         return Released(match_table(out, self.shape), drop, changed)
 
-    def found(self, batch: Batch, left: Ints, watermark: int) -> tuple[Ints, Ints, int]:
+    def kernel_output(self, batch: Batch, left: Ints, watermark: int) -> tuple[Ints, Ints, int]:
         """Output rows as the kernel gives them; how many rows nothing depends on any more, and how often SKIP went on
         elsewhere. Arguments as for :meth:`match_released`."""
         left[:, [kernel.STEPS, kernel.EMITTED, kernel.CHANGED]] = 0

@@ -122,11 +122,11 @@ def condition_tables(program: Program, p: ConditionPrograms, lookback: Lookback,
         _ints(starts), _ints(p.code), _ints([*p.const_i, 0]), np.array(p.const_f, np.float64), _ints(p.nav),
         _ints(p.agg), lookback.registers.low, lookback.registers.high, _ints(lookback.registers.items),
         lookback.folds.low, lookback.folds.high, _ints(lookback.folds.items), registers, int(p.ansi), label_column,
-        label_names, *nobody_asked(),
+        label_names, *no_requests(),
     )  # fmt: skip
 
 
-def nobody_asked() -> tuple[Ints, int, Ints, Answers]:
+def no_requests() -> tuple[Ints, int, Ints, Answers]:
     """The fields of Conditions for what lies outside of the kernel; :meth:`External.called_by` fills in the last."""
     return ADDRESSES, 0, np.zeros(0, np.int64), np.zeros(0, np.int8)
 

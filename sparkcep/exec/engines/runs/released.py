@@ -51,10 +51,10 @@ class RunsReleased(ReleasedDefaults):
 
     def match_released(self, batch: Batch, times: Ints, left: Ints, released: int, watermark: int) -> Released:
         """See :class:`ReleasedMatcher`."""
-        out, trace, drop, changed = self.found(batch, times, left, released, watermark)
+        out, trace, drop, changed = self.kernel_output(batch, times, left, released, watermark)
         return Released(run_table(out, trace, self.shape), drop, changed)
 
-    def found(
+    def kernel_output(
         self, batch: Batch, times: Ints, left: Ints, released: int, watermark: int
     ) -> tuple[Ints, Rows, Ints, int]:
         """Output rows and events as the kernel gives them; how many rows nothing depends on any more, and how often

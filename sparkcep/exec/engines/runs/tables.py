@@ -20,7 +20,7 @@ from sparkcep.exec.engines.rows.tables import (
     load_columns,
     mask_words,
     new_search_state,
-    nobody_asked,
+    no_requests,
     output_table,
 )
 from sparkcep.exec.engines.runs.spec import Check, RunSpec
@@ -297,7 +297,7 @@ def run_conditions(spec: RunSpec, p: ConditionPrograms) -> Conditions:
         _ints(starts), flat(p.code), _ints([*p.const_i, 0]), np.array(p.const_f, np.float64), flat(p.nav), flat(p.agg),
         _ints(registers[:-1]), _ints(registers[1:]), _ints([*register_items, 0]), _ints(folds[:-1]), _ints(folds[1:]),
         _ints([*fold_items, 0]), len(spec.conditions.registers), int(p.ansi), -1, -1,
-        *nobody_asked(),
+        *no_requests(),
     )  # fmt: skip
 
 

@@ -36,25 +36,25 @@ class ItemEvaluator:
         typing = Typing(items.slots, items.column_types, ansi)
         self.evaluators = [columnwise.evaluator(typing.typed(tree)) for tree in items.trees]
 
-    def values(self, rows: SharedRows, found: Matches) -> pa.Array:
+    def values(self, rows: SharedRows, matches: Matches) -> pa.Array:
         """For each match the list of its items.
 
         Raises:
             SparkCepError: ARITHMETIC_OVERFLOW, DIVIDE_BY_ZERO, CEP_CONDITION_FAILED.
         """
         items = self.items
-        needed, at = np.unique(found.row, return_inverse=True)
+        needed, at = np.unique(matches.row, return_inverse=True)
         taken = pa.array(needed)
         columns = [python_values(rows.batch.columns[c].take(taken)) for c in items.columns]
-        code, places = found.code.tolist(), at.tolist()
+        code, places = matches.code.tolist(), at.tolist()
         registers = [
             [[places[e] for e in range(low, high) if code[e] in of] for of in items.registers]
-            for low, high in zip(found.starts.tolist(), found.ends.tolist(), strict=True)
+            for low, high in zip(matches.starts.tolist(), matches.ends.tolist(), strict=True)
         ]
-        matches = columnwise.Matches(columnwise.Values(columns, rows=len(needed)), registers, found.number.tolist())
+        frame = columnwise.Matches(columnwise.Values(columns, rows=len(needed)), registers, matches.number.tolist())
         with interpreted():
-            out = [columnwise.values(evaluate, matches) for evaluate in self.evaluators]
-        return self.listed(out, len(found.ends))
+            out = [columnwise.values(evaluate, frame) for evaluate in self.evaluators]
+        return self.listed(out, len(matches.ends))
 
     def listed(self, out: Sequence[Sequence[Any]], matches: int) -> pa.Array:
         """Values by item and match as a list of structs for each match."""

@@ -118,7 +118,7 @@ class _Rule:
 
 
 def table_of(
-    number: int, found: Matches, offsets: np.ndarray, variables: tuple[int, ...], has_items: bool,
+    number: int, matches: Matches, offsets: np.ndarray, variables: tuple[int, ...], has_items: bool,
     values: pa.Array | None = None,
 ) -> MatchTable:  # fmt: skip
     """Matches as output columns.
@@ -127,17 +127,17 @@ def table_of(
         offsets: of the batch's partitions. variables: numbers of the components' names. has_items: whether any rule
             returns something; values: what this one does.
     """
-    matches = len(found.ends)
-    own = found.row - offsets[np.repeat(found.partition, np.diff(found.ends, prepend=0))] if matches else found.row
+    n = len(matches.ends)
+    own = matches.row - offsets[np.repeat(matches.partition, np.diff(matches.ends, prepend=0))] if n else matches.row
     events = {
-        "r": int32(own), "p": int32(found.position),
-        "v": int32(np.array(variables, np.int64)[found.code] if matches else found.code),
+        "r": int32(own), "p": int32(matches.position),
+        "v": int32(np.array(variables, np.int64)[matches.code] if n else matches.code),
     }  # fmt: skip
     columns = {
-        "rule": int32(np.full(matches, number)), "number": pa.array(np.asarray(found.number, np.int64)),
-        "first": int32(own[found.starts]), "last": int32(own[found.ends - 1]),
-        "events": struct_lists(found.ends, events),
+        "rule": int32(np.full(n, number)), "number": pa.array(np.asarray(matches.number, np.int64)),
+        "first": int32(own[matches.starts]), "last": int32(own[matches.ends - 1]),
+        "events": struct_lists(matches.ends, events),
     }  # fmt: skip
     if has_items:
-        columns["measures"] = no_items(matches) if values is None else values
-    return MatchTable(np.asarray(found.partition, np.int64), columns)
+        columns["measures"] = no_items(n) if values is None else values
+    return MatchTable(np.asarray(matches.partition, np.int64), columns)

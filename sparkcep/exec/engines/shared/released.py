@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -27,7 +28,7 @@ from sparkcep.exec.kernels.rows.rows import AT_ROW, COVERED, FIRST_ROW, PROGRESS
 COSTS = ("rows", "matches", "microseconds")
 
 
-class Asked(NamedTuple):
+class StepRows(NamedTuple):
     """A step's rows. ``times`` (rows,): in microseconds; ``origin`` (partitions,): how many rows of each came before;
     ``released``, ``watermark``: of the step before, and of this one."""
 
@@ -91,12 +92,12 @@ class SharedReleased(ReleasedDefaults):
             known: where rules were left in the batch's partitions.
         """
         rows = SharedRows(batch, self.spec.order)
-        asked = Asked(rows, times, left[:, FIRST_ROW].copy(), released, watermark)
+        step_rows = StepRows(rows, times, left[:, FIRST_ROW].copy(), released, watermark)
         has_items = self.spec.has_items
         found, costs = [], np.zeros((len(self.rules), len(COSTS)), np.int64)
         for number, rule in enumerate(self.rules):
             started = time.thread_time_ns()
-            step = rule.step(asked, known, has_items)
+            step = rule.step(step_rows, known, has_items)
             took = (time.thread_time_ns() - started) // 1000
             costs[number] = step.looked_at, 0 if step.table is None else len(step.table), took
             found.append(step)
@@ -144,71 +145,69 @@ class _Rule:
         #: Whether what WITHIN has passed may be left out, whatever was matched of it.
         self.forgets = self.takes.free and rule.drops
 
-    def step(self, asked: Asked, known: RulesLeft, has_items: bool) -> _Step:
+    def step(self, step_rows: StepRows, known: RulesLeft, has_items: bool) -> _Step:
         """One step of the batch's partitions.
 
         Raises:
             SparkCepError: what goes wrong, with the rule's name.
         """
-        rows = asked.rows
+        rows, released, watermark = step_rows.rows, step_rows.released, step_rows.watermark
         partitions, values = known.of_rule(self.rule.number)
-        unseen = np.full(len(asked.origin), NEVER, np.int64)
+        unseen = np.full(len(step_rows.origin), NEVER, np.int64)
         unseen[partitions] = values[:, SINCE]
-        hidden = np.maximum(unseen, asked.released - self.rule.lengths[1]) if self.forgets else unseen
+        hidden = np.maximum(unseen, released - self.rule.lengths[1]) if self.forgets else unseen
         order = rows.order(self.rule.ties)
-        own = own_batch(self.rule, rows, order, asked.times > hidden[rows.partition])
-        left = np.zeros((len(asked.origin), PROGRESS), np.int64)
+        rule_batch = own_batch(self.rule, rows, order, step_rows.times > hidden[rows.partition])
+        left = np.zeros((len(step_rows.origin), PROGRESS), np.int64)
         left[partitions[:, None], PLACES] = values[:, OF_PLACES]
-        until = np.zeros(len(asked.origin), np.int64)
+        until = np.zeros(len(step_rows.origin), np.int64)
         until[partitions] = values[:, UNTIL]
-        if own is None:
-            since = np.maximum(unseen[partitions], asked.watermark)
+        if rule_batch is None:
+            since = np.maximum(unseen[partitions], step_rows.watermark)
             return _Step(None, partitions, since, unseen[partitions], left[partitions], until[partitions])
-        times = asked.times[own.places if order is None else order.row[own.places]]
-        of_own = np.ascontiguousarray(left[own.partitions])
+        times = step_rows.times[rule_batch.places if order is None else order.row[rule_batch.places]]
+        of_own = np.ascontiguousarray(left[rule_batch.partitions])
         try:
-            taken, drop, changed = self.takes.step(own.batch, times, of_own, asked.released, asked.watermark)
-            found = in_shared(taken, own, rows, order)
-            if found is not None and self.rule.suppress:
-                found = self.first_alerts(asked.times, found, until)
-            table = None if found is None else self.table(asked, found, has_items)
+            taken, drop, changed = self.takes.step(rule_batch.batch, times, of_own, released, watermark)
+            matches = in_shared(taken, rule_batch, rows, order)
+            if matches is not None and self.rule.suppress:
+                matches = self.first_alerts(step_rows.times, matches, until)
+            table = None if matches is None else self.table(step_rows, matches, has_items)
         except SparkCepError as error:
             raise type(error)(error.error_class, f"Rule {self.rule.name}: {error.sentence}", hint=error.hint) from None
-        left[own.partitions] = of_own
-        every = np.union1d(partitions, own.partitions)
-        since, unseen = self.advanced(asked, own, times, drop, unseen, left)
-        return _Step(table, every, since[every], unseen[every], left[every], until[every], changed, len(own.places))
+        left[rule_batch.partitions] = of_own
+        every, looked_at = np.union1d(partitions, rule_batch.partitions), len(rule_batch.places)
+        since, unseen = self.advanced(step_rows, rule_batch, times, drop, unseen, left)
+        return _Step(table, every, since[every], unseen[every], left[every], until[every], changed, looked_at)
 
-    def first_alerts(self, times: Ints, found: Matches, until: Ints) -> Matches:
+    def first_alerts(self, times: Ints, matches: Matches, until: Ints) -> Matches:
         """The matches that end behind those which suppress them.
 
         Args:
             times: of the batch's rows. until (partitions,): as of :class:`RulesLeft`; is carried on.
         """
-        ends, starts = times[found.row[found.ends - 1]], times[found.row[found.starts]]
+        ends, starts = times[matches.row[matches.ends - 1]], times[matches.row[matches.starts]]
         keep = np.zeros(len(ends), bool)
-        for n in np.lexsort((found.number, starts, ends)).tolist():
-            partition, end = found.partition[n], ends[n] - NEVER
+        for n in np.lexsort((matches.number, starts, ends)).tolist():
+            partition, end = matches.partition[n], ends[n] - NEVER
             if end >= until[partition]:
                 keep[n] = True
                 until[partition] = end + self.rule.suppress
-        return chosen(found, keep)
+        return chosen(matches, keep)
 
-    def table(self, asked: Asked, found: Matches, has_items: bool) -> MatchTable:
+    def table(self, step_rows: StepRows, matches: Matches, has_items: bool) -> MatchTable:
         """Matches as output rows; positions count from the partition's first row ever."""
-        values = None if self.items is None else self.items.values(asked.rows, found)
-        of_events = np.repeat(found.partition, np.diff(found.ends, prepend=0))
-        placed = Matches(
-            found.partition, found.number, found.ends, found.code, found.row, found.position + asked.origin[of_events]
-        )
-        return table_of(self.rule.number, placed, asked.rows.offsets, self.rule.variables, has_items, values)
+        values = None if self.items is None else self.items.values(step_rows.rows, matches)
+        of_events = np.repeat(matches.partition, np.diff(matches.ends, prepend=0))
+        placed = replace(matches, position=matches.position + step_rows.origin[of_events])
+        return table_of(self.rule.number, placed, step_rows.rows.offsets, self.rule.variables, has_items, values)
 
     def advanced(
-        self, asked: Asked, own: OwnBatch, times: Ints, drop: Ints, unseen: Ints, left: Ints
+        self, step_rows: StepRows, rule_batch: OwnBatch, times: Ints, drop: Ints, unseen: Ints, left: Ints
     ) -> tuple[Ints, Ints]:
         """Up to when no rows are needed, and must not be seen, behind a step over own rows of these times, of whose
         partitions ``drop`` rows matter no more; ``left`` is carried on."""
-        offsets = np.asarray(own.batch.offsets, np.int64)
+        offsets = np.asarray(rule_batch.batch.offsets, np.int64)
         new = np.ones(len(times), bool)
         new[1:] = times[1:] != times[:-1]
         new[offsets[:-1]] = True
@@ -219,16 +218,16 @@ class _Rule:
         at = np.where(some, first, ends)
         # Rows of the time at which it goes on are all kept.
         again = ends - at
-        of = left[own.partitions]
+        of = left[rule_batch.partitions]
         of[:, [AT_ROW, COVERED]] += again[:, None]
         of[:, FIRST_ROW] -= again
-        left[own.partitions] = of
-        since = np.maximum(unseen, asked.watermark)
-        since[own.partitions[some]] = np.maximum(unseen[own.partitions[some]], times[first[some]] - 1)
+        left[rule_batch.partitions] = of
+        since = np.maximum(unseen, step_rows.watermark)
+        since[rule_batch.partitions[some]] = np.maximum(unseen[rule_batch.partitions[some]], times[first[some]] - 1)
         if not self.forgets:
             gone = at > offsets[:-1]
             unseen = unseen.copy()
-            unseen[own.partitions[gone]] = times[at[gone] - 1]
+            unseen[rule_batch.partitions[gone]] = times[at[gone] - 1]
         return since, unseen
 
     def line(self, step: _Step, cut: Ints) -> tuple[Ints, Ints, Ints] | None:

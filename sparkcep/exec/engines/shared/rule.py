@@ -75,15 +75,15 @@ class OwnBatch(NamedTuple):
     partitions: Ints
 
 
-def in_shared(taken: Taken, own: OwnBatch, rows: SharedRows, order: Order | None) -> Matches | None:
+def in_shared(taken: Taken, rule_batch: OwnBatch, rows: SharedRows, order: Order | None) -> Matches | None:
     """Matches in a rule's own batch as matches in the shared one; None for none."""
     if not len(taken.ends):
         return None
-    at = own.places[np.asarray(own.batch.offsets)[taken.of] + taken.row]
-    begins = rows.offsets[own.partitions[taken.of]]
+    at = rule_batch.places[np.asarray(rule_batch.batch.offsets)[taken.of] + taken.row]
+    begins = rows.offsets[rule_batch.partitions[taken.of]]
     row = at if order is None else order.row[at]
     return Matches(
-        own.partitions[taken.partition], np.array(taken.number), taken.ends, np.array(taken.code, np.int64), row,
+        rule_batch.partitions[taken.partition], np.array(taken.number), taken.ends, np.array(taken.code, np.int64), row,
         at - begins,
     )  # fmt: skip
 

@@ -120,7 +120,7 @@ class ReleasedByRows:
 
     def step(self, batch: Batch, times: Ints, left: Ints, released: int, watermark: int) -> ReleasedTaken:
         """See :class:`TakesReleased`."""
-        out, drop, changed = self.inner.found(batch, left, watermark)
+        out, drop, changed = self.inner.kernel_output(batch, left, watermark)
         return ReleasedTaken(taken_by_rows(out), drop, changed)
 
 
@@ -135,7 +135,7 @@ class ReleasedByRuns:
 
     def step(self, batch: Batch, times: Ints, left: Ints, released: int, watermark: int) -> ReleasedTaken:
         """See :class:`TakesReleased`."""
-        out, trace, drop, changed = self.inner.found(batch, times, left, released, watermark)
+        out, trace, drop, changed = self.inner.kernel_output(batch, times, left, released, watermark)
         return ReleasedTaken(taken_by_runs(out, trace), drop, changed)
 
 

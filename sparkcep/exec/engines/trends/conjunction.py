@@ -45,7 +45,7 @@ class ConjunctionMatcher:
 
     def constructed(self, batch: Batch) -> dict[Place, tuple[int | None, float]]:
         """Counts of pairs by place, where both sides construct their trends: a pair of equal events counts once."""
-        left, right = (m.sequences(own(p, batch)) for p, m in self.matchers if isinstance(m, EnumeratingMatcher))
+        left, right = (m.sequences(cut(p, batch)) for p, m in self.matchers if isinstance(m, EnumeratingMatcher))
         out: dict[Place, tuple[int | None, float]] = {}
         for place in left.keys() & right.keys():
             one, other = left[place], right[place]
@@ -55,7 +55,7 @@ class ConjunctionMatcher:
 
     def counted(self, batch: Batch) -> dict[Place, tuple[int | None, float]]:
         """Exact pairs, None where some count is too large, and pairs as a double."""
-        tables = [m.aggregate(own(p, batch)) for p, m in self.matchers]
+        tables = [m.aggregate(cut(p, batch)) for p, m in self.matchers]
         counts: list[dict[Place, tuple[int | None, float]]] = []
         for table in tables:
             exact, near = table.partials
@@ -74,7 +74,7 @@ class ConjunctionMatcher:
         return out
 
 
-def own(part: Part, batch: Batch) -> Batch:
+def cut(part: Part, batch: Batch) -> Batch:
     """What a part reads of a batch."""
     masks = batch.masks[part.first_mask : part.first_mask + part.spec.mask_words]
     return Batch(batch.offsets, masks, batch.columns[part.first_column : part.after_column], batch.within)

@@ -46,7 +46,7 @@ UNCERTAIN_HINT = "use WITHIN, CONFIDENCE, narrower intervals or conditions, or r
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class UncertainMatches:
     """``out`` and ``trace`` as of RunMatcher. Of each row of ``out`` the match's ``confidence`` and its ``ticks``,
     (n, 2): the earliest of the first event and the latest of the last. ``signatures`` that were feasible,
     ``dead_ends``: events that were looked at in vain."""
@@ -67,7 +67,7 @@ class UncertainMatcher:
         self.tables = run_tables(spec.run, calls_back)
         self.emission = emission(spec.run)
 
-    def match(self, batch: Batch) -> Found:
+    def match(self, batch: Batch) -> UncertainMatches:
         """Match every partition of a batch.
 
         Args:
@@ -120,7 +120,7 @@ class UncertainMatcher:
         external.raise_failure(status)
         raise_status(status, run, UNCERTAIN_HINT)
         used = int(progress[kernel.USED])
-        return Found(
+        return UncertainMatches(
             outcome.buffers.out[:used], outcome.buffers.trace[: progress[kernel.TRACED]], outcome.confidence[:used],
             outcome.ticks[:used], int(progress[kernel.SIGNATURES]), int(progress[kernel.DEAD_ENDS]),
         )  # fmt: skip

@@ -8,16 +8,16 @@ import pyarrow as pa
 from sparkcep.exec.arrays import Ints
 from sparkcep.exec.engine import MatchTable
 from sparkcep.exec.engines.runs.output import run_table
-from sparkcep.exec.engines.uncertain.matcher import Found
+from sparkcep.exec.engines.uncertain.matcher import UncertainMatches
 from sparkcep.exec.kernels.rows.output import NUMBER, PARTITION
 from sparkcep.exec.shape import OperatorColumns
 
 
-def uncertain_table(found: Found, shape: OperatorColumns, **more: pa.Array) -> MatchTable:
+def uncertain_table(matches: UncertainMatches, shape: OperatorColumns, **more: pa.Array) -> MatchTable:
     """What the matcher found, as columns. ``more``: other columns."""
-    first, last = np.ascontiguousarray(found.ticks.T)
+    first, last = np.ascontiguousarray(matches.ticks.T)
     return run_table(
-        found.out, found.trace, shape, confidence=pa.array(found.confidence), first_tick=pa.array(first),
+        matches.out, matches.trace, shape, confidence=pa.array(matches.confidence), first_tick=pa.array(first),
         last_tick=pa.array(last), **more,
     )  # fmt: skip
 

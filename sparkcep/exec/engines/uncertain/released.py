@@ -11,7 +11,7 @@ from sparkcep.exec.arrays import Ints, ordered_ints
 from sparkcep.exec.batch import Batch
 from sparkcep.exec.engine import Released, ReleasedDefaults
 from sparkcep.exec.engines.runs.released import emitted, match_heads
-from sparkcep.exec.engines.uncertain.matcher import Found, UncertainMatcher
+from sparkcep.exec.engines.uncertain.matcher import UncertainMatcher, UncertainMatches
 from sparkcep.exec.engines.uncertain.output import uncertain_table
 from sparkcep.exec.engines.uncertain.spec import UncertainSpec
 from sparkcep.exec.kernels.rows.output import PARTITION
@@ -63,23 +63,23 @@ class UncertainReleased(ReleasedDefaults):
         """See :class:`ReleasedMatcher`."""
         assert batch.within is not None
         bounds = ordered_ints(batch.within[1])[0]
-        found = self.inner.match(batch)
-        heads = match_heads(found.out)
-        moments = self.moments(found, heads, np.asarray(batch.offsets, np.int64), times, bounds)
+        matches = self.inner.match(batch)
+        heads = match_heads(matches.out)
+        moments = self.moments(matches, heads, np.asarray(batch.offsets, np.int64), times, bounds)
         wanted = (moments > released) & (moments <= watermark)
-        rows, out, trace = emitted(found.out, found.trace, True, heads, wanted, moments, left)
-        found = replace(found, out=out, trace=trace, confidence=found.confidence[rows], ticks=found.ticks[rows])
+        rows, out, trace = emitted(matches.out, matches.trace, True, heads, wanted, moments, left)
+        matches = replace(matches, out=out, trace=trace, confidence=matches.confidence[rows], ticks=matches.ticks[rows])
         drop = self.drop(batch, bounds, watermark)
         left[:, FIRST_ROW] += drop
-        return Released(uncertain_table(found, self.shape), drop)
+        return Released(uncertain_table(matches, self.shape), drop)
 
-    def moments(self, found: Found, heads: Ints, offsets: Ints, times: Ints, bounds: Ints) -> Ints:
+    def moments(self, matches: UncertainMatches, heads: Ints, offsets: Ints, times: Ints, bounds: Ints) -> Ints:
         """(matches,) the watermarks that decide matches."""
         if not len(heads):
             return np.zeros(0, np.int64)
-        last = found.out[np.append(heads[1:], len(found.out)) - 1, -1]
+        last = matches.out[np.append(heads[1:], len(matches.out)) - 1, -1]
         first = np.append(0, last[:-1])
-        rows = np.repeat(offsets[found.out[heads, PARTITION]], last - first) + np.asarray(found.trace)[:, 1]
+        rows = np.repeat(offsets[matches.out[heads, PARTITION]], last - first) + np.asarray(matches.trace)[:, 1]
         all_there: Ints = np.maximum.reduceat(times[rows], first)
         if not self.closes:
             return all_there

@@ -77,7 +77,7 @@ STACK = 128
 # rows FIRST_I and FIRST_J and each of the next ones by MOVE_I and MOVE_J further. HITS: how many of these were asked
 # for. The pair that was asked for last is LAST, the one before it PREVIOUS.
 (
-    BASE, LENGTH, FIRST_I, FIRST_J, MOVE_I, MOVE_J, HITS, LAST_I, LAST_J, PREVIOUS_I, PREVIOUS_J, ASKED,
+    BASE, LENGTH, FIRST_I, FIRST_J, MOVE_I, MOVE_J, HITS, LAST_I, LAST_J, PREVIOUS_I, PREVIOUS_J, REQUEST,
 ) = range(12)  # fmt: skip
 #: Room for answers of one test, and one that has to be asked for by itself.
 ANSWERS, UNANSWERED = 2048, 2

@@ -13,7 +13,6 @@ from numba.extending import intrinsic
 from sparkcep.exec.kernels.caching import inner, spliced
 from sparkcep.exec.kernels.conditions.codes import (
     ANSWERS,
-    ASKED,
     AVERAGE_OF,
     BASE,
     CONST_F,
@@ -35,6 +34,7 @@ from sparkcep.exec.kernels.conditions.codes import (
     POISONED,
     PREVIOUS_I,
     PREVIOUS_J,
+    REQUEST,
     ROW_W,
     STACK_W,
     UNANSWERED,
@@ -92,20 +92,20 @@ called = _called_by_python if config.DISABLE_JIT else _called
 
 
 @inner
-def answered(test, base, i, j, asked, answers):
+def answered(test, base, i, j, requests, answers):
     """What is known of a test of two rows: TRUE, FALSE, -1 for NULL, UNANSWERED."""
-    at = test * ASKED
-    asked[U(at + PREVIOUS_I)] = asked[U(at + LAST_I)]
-    asked[U(at + PREVIOUS_J)] = asked[U(at + LAST_J)]
-    asked[U(at + LAST_I)] = i
-    asked[U(at + LAST_J)] = j
-    if asked[U(at + BASE)] != base:
+    at = test * REQUEST
+    requests[U(at + PREVIOUS_I)] = requests[U(at + LAST_I)]
+    requests[U(at + PREVIOUS_J)] = requests[U(at + LAST_J)]
+    requests[U(at + LAST_I)] = i
+    requests[U(at + LAST_J)] = j
+    if requests[U(at + BASE)] != base:
         return np.int64(UNANSWERED)
-    k, m = i - asked[U(at + FIRST_I)], j - asked[U(at + FIRST_J)]
-    n = k if asked[U(at + MOVE_I)] else m
-    if n < 0 or n >= asked[U(at + LENGTH)] or k != n * asked[U(at + MOVE_I)] or m != n * asked[U(at + MOVE_J)]:
+    k, m = i - requests[U(at + FIRST_I)], j - requests[U(at + FIRST_J)]
+    n = k if requests[U(at + MOVE_I)] else m
+    if n < 0 or n >= requests[U(at + LENGTH)] or k != n * requests[U(at + MOVE_I)] or m != n * requests[U(at + MOVE_J)]:
         return np.int64(UNANSWERED)
-    asked[U(at + HITS)] += 1
+    requests[U(at + HITS)] += 1
     return np.int64(answers[U(test * ANSWERS + n)])
 
 
@@ -120,7 +120,7 @@ def outside_test(at, test, tested, conditions, search):
     if code[U(at + 2)] == NAVIGATED_I:
         i = navigate(code[U(at + 3)], conditions.navigations, 4, search, tested.rows)
         j = navigate(code[U(at + 6)], conditions.navigations, 4, search, tested.rows)
-        status = answered(test, tested.base, i, j, conditions.asked, conditions.answers)
+        status = answered(test, tested.base, i, j, conditions.requests, conditions.answers)
     if status == UNANSWERED:
         status = called(conditions.callback, test, tested.base, tested.rows, tested.number)
     return status

@@ -69,7 +69,7 @@ def _last(c, base, rows, masks, types):
 @inlined
 def _met(k, base, rows, given, facts, following):
     """Whether two events in order meet a bound; O(rows)."""
-    masks, key, null, own, bounds = given.masks, given.key, given.null, facts.own, facts.bounds
+    masks, key, null, tests, bounds = given.masks, given.key, given.null, facts.tests, facts.bounds
     a, b, least, most, by_position = (
         bounds[5 * k],
         bounds[5 * k + 1],
@@ -80,10 +80,10 @@ def _met(k, base, rows, given, facts, following):
     following[rows] = rows
     for j in range(rows - 1, -1, -1):
         known = by_position or not null[base + j]
-        following[j] = j if known and _is(b, base + j, masks, own) else following[j + 1]
+        following[j] = j if known and _is(b, base + j, masks, tests) else following[j + 1]
     at = np.int64(0)
     for i in range(rows):
-        if (not by_position and null[base + i]) or not _is(a, base + i, masks, own):
+        if (not by_position and null[base + i]) or not _is(a, base + i, masks, tests):
             continue
         at = max(at, np.int64(i + 1))
         if by_position:

@@ -33,21 +33,21 @@ _NONE = np.uint64(0)
 
 
 @kernel
-def explain_partitions(given, asked, walk, longest, progress, told):
+def explain_partitions(given, question, walk, longest, progress, reasons):
     """Why partitions have no match.
 
     Args:
-        given, walk: see graph_tables.py. asked, longest, told: see tables.py.
+        given, walk: see graph_tables.py. question, longest, reasons: see tables.py.
         progress: see above; zeros at first.
 
     Returns:
-        A status; OUTPUT_FULL: call again with more room in ``told.trace``.
+        A status; OUTPUT_FULL: call again with more room in ``reasons.trace``.
     """
-    strategy, out, trace = walk.strategy, told.out, told.trace
+    strategy, out, trace = walk.strategy, reasons.out, reasons.trace
     for q in range(progress[AT_PARTITION], given.offsets.shape[0] - 1):
         progress[AT_PARTITION] = q
         out[q, END] = progress[TRACED]
-        if not asked.wanted[q]:
+        if not question.wanted[q]:
             continue
         base, rows = given.offsets[q], given.offsets[q + 1] - given.offsets[q]
         if progress[TRACED] + rows > trace.shape[0]:
@@ -64,7 +64,7 @@ def explain_partitions(given, asked, walk, longest, progress, told):
             trace[progress[TRACED], 1] = longest.best[1, d]
             progress[TRACED] += 1
         out[q, END] = progress[TRACED]
-        status = _explain(length, partition, given, asked, walk, longest.best, progress, out)
+        status = _explain(length, partition, given, question, walk, longest.best, progress, out)
         if status != OK:
             return status
     progress[AT_PARTITION] = given.offsets.shape[0] - 1
@@ -259,7 +259,7 @@ def _best_from(node, j, machine, ahead):
 
 
 @inner
-def _explain(length, partition, given, asked, walk, best, progress, out):
+def _explain(length, partition, given, question, walk, best, progress, out):
     """Fill ``out`` for a partition from its longest run, which is in ``best``; returns a status.
 
     In order (LANGUAGE, section 3, item 12): a needed type has no event; the run has all its events, and its end or a
@@ -270,9 +270,9 @@ def _explain(length, partition, given, asked, walk, best, progress, out):
     machine, frames = walk.machine, walk.frames
     q, base, rows = partition.number, partition.base, partition.rows
     out[q, COMPONENT], out[q, EVENT] = -1, -1
-    for k in range(asked.needed.shape[0]):
-        if not _has_type(asked.needed[k], base, 0, rows, given.masks, asked.types):
-            out[q, REASON], out[q, COMPONENT] = NO_EVENT, asked.needed[k]
+    for k in range(question.needed.shape[0]):
+        if not _has_type(question.needed[k], base, 0, rows, given.masks, question.types):
+            out[q, REASON], out[q, COMPONENT] = NO_EVENT, question.needed[k]
             return np.int64(OK)
     node = machine.automata[1]
     _begin(node, walk.checks, frames, walk.search)
@@ -300,14 +300,14 @@ def _explain(length, partition, given, asked, walk, best, progress, out):
     for j in range(first, after):
         for e in range(machine.edge_start[U(node)], machine.edge_start[U(node + 1)]):
             c = machine.component[U(e)]
-            if machine.target[U(e)] != ACCEPT and _has_type(c, base, j, j + 1, given.masks, asked.types):
+            if machine.target[U(e)] != ACCEPT and _has_type(c, base, j, j + 1, given.masks, question.types):
                 out[q, REASON], out[q, COMPONENT], out[q, EVENT] = CONDITION, c, j
                 return np.int64(OK)
     out[q, REASON], out[q, EVENT] = NO_SUCCESSOR, frames.row[length]
     for e in range(machine.edge_start[U(node)], machine.edge_start[U(node + 1)]):
         if machine.target[U(e)] != ACCEPT:
             out[q, COMPONENT] = machine.component[U(e)]
-            if not _has_type(machine.component[U(e)], base, 0, rows, given.masks, asked.types):
+            if not _has_type(machine.component[U(e)], base, 0, rows, given.masks, question.types):
                 out[q, REASON], out[q, EVENT] = NO_EVENT, -1
             break
     return np.int64(OK)

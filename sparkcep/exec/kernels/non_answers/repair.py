@@ -29,11 +29,11 @@ PROGRESS = 3
 
 
 @kernel
-def repair_partitions(plan, given, walk, scratch, progress, found):
+def repair_partitions(plan, given, walk, scratch, progress, repairs):
     """Repair the partitions of a batch that are wanted, from where ``progress`` stands.
 
     Args:
-        plan, given, scratch, found: see tables.py. walk: see graph_tables.py; state p of the machine has taken the
+        plan, given, scratch, repairs: see tables.py. walk: see graph_tables.py; state p of the machine has taken the
             event of place p.
         progress: (PROGRESS,) see above; zeros at first.
 
@@ -56,10 +56,10 @@ def repair_partitions(plan, given, walk, scratch, progress, found):
         easy = plan.sequence.chained and not progress[SHARED]
         # The bound from below is mostly the answer; what is above it is looked at only if it is not.
         for most in (least, worst):
-            status = _search(Goal(count, most, easy), partition, plan, given, walk, scratch, found)
+            status = _search(Goal(count, most, easy), partition, plan, given, walk, scratch, repairs)
             if status != OK:
                 return status
-            if found.cost[q] >= 0 or least == worst:
+            if repairs.cost[q] >= 0 or least == worst:
                 break
     progress[AT_PARTITION] = given.offsets.shape[0] - 1
     return OK
@@ -196,8 +196,8 @@ def _first_at(time, count, scratch):
 
 
 @inner
-def _search(goal, partition, plan, given, walk, scratch, found):
-    """Find the best repair of a partition that costs at most ``goal.most``; it goes to ``found``.
+def _search(goal, partition, plan, given, walk, scratch, repairs):
+    """Find the best repair of a partition that costs at most ``goal.most``; it goes to ``repairs``.
 
     Depth first over places, each place's nodes by time. Invariant: places below ``p`` have the nodes ``at``, whose rows
     differ and which satisfy all that can be decided of them; ``spent`` is their cost, and ``cost`` bounds what is to
@@ -244,7 +244,7 @@ def _search(goal, partition, plan, given, walk, scratch, found):
         if p == length - 1:
             best = bound
             has_best = True
-            _keep(best, length, partition.number, scratch, found)
+            _keep(best, length, partition.number, scratch, repairs)
             if goal.easy:
                 return OK
             continue
@@ -283,15 +283,15 @@ def _takes(p, length, partition, walk, scratch):
 
 
 @inlined
-def _keep(best, length, partition, scratch, found):
+def _keep(best, length, partition, scratch, repairs):
     """Keep the nodes that all places have as the partition's best repair."""
     for i in range(length):
         x = scratch.at[i]
         scratch.best[i] = scratch.time[x]
         scratch.best[length + i] = scratch.row[x]
-        found.row[partition * length + i] = scratch.row[x]
-        found.shift[partition * length + i] = scratch.shift[x]
-    found.cost[partition] = best // (length + 1)
+        repairs.row[partition * length + i] = scratch.row[x]
+        repairs.shift[partition * length + i] = scratch.shift[x]
+    repairs.cost[partition] = best // (length + 1)
 
 
 @inlined

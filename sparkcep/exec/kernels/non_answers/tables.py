@@ -75,7 +75,7 @@ class Scratch(NamedTuple):
     spent: Ints
 
 
-class Found(NamedTuple):
+class Repairs(NamedTuple):
     """Repairs by partition: ``cost`` (partitions,) in ticks, -1: none. ``row``, ``shift`` (partitions * length,)."""
 
     cost: Ints
@@ -90,7 +90,7 @@ class Types(NamedTuple):
     bit: Ints
 
 
-class Asked(NamedTuple):
+class Question(NamedTuple):
     """What is to be explained: the partitions of ``wanted`` (partitions,). ``needed``: components that every match
     takes, in order."""
 
@@ -107,7 +107,7 @@ class Longest(NamedTuple):
     best: Ints2
 
 
-class Told(NamedTuple):
+class Reasoned(NamedTuple):
     """``out`` (partitions, 4): see reasons.py. ``trace`` (m, 2): component and row of each event of the longest
     runs."""
 
@@ -137,10 +137,10 @@ class Plan(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """What is told of a partition. ``types``: of components; ``own``: and all that these must be by themselves.
+    """What is told of a partition. ``types``: of components; ``tests``: and all that these must be by themselves.
     ``pairs`` (n * 2,): components. ``bounds`` (n * 5,): two components, least and most, whether it is of positions."""
 
     types: Types
-    own: Types
+    tests: Types
     pairs: Ints
     bounds: Ints

@@ -12,7 +12,7 @@ SUMMARY = -1
 
 
 @kernel
-def mark_ranges(offsets, keys, nulls, numbers, width, distance, marks, own):
+def mark_ranges(offsets, keys, nulls, numbers, width, distance, marks, row_counts):
     """Mark where matching may resume in each range and where the rows of others begin.
 
     Args:
@@ -21,7 +21,7 @@ def mark_ranges(offsets, keys, nulls, numbers, width, distance, marks, own):
         numbers: (ranges,) which range it is; of no meaning for that of the NULL keys.
         width, distance: of ranges and of WITHIN, in units of the keys.
         marks: (rows,) all UNREACHED; to change.
-        own: (ranges,) to fill: number of the range's own rows.
+        row_counts: (ranges,) to fill: number of the range's own rows.
     """
     most = np.int64(2**63 - 1)
     least = -most - 1
@@ -33,7 +33,7 @@ def mark_ranges(offsets, keys, nulls, numbers, width, distance, marks, own):
         if null:
             last = reach = most
         elif numbers[q] < lowest:
-            own[q] = 0  # copies of rows near the smallest key, nothing else
+            row_counts[q] = 0  # copies of rows near the smallest key, nothing else
             marks[base] = STOP
             continue
         elif numbers[q] == lowest:
@@ -53,7 +53,7 @@ def mark_ranges(offsets, keys, nulls, numbers, width, distance, marks, own):
         row = base
         while row < end and keys[row] <= last:
             row += 1
-        own[q] = row - base
+        row_counts[q] = row - base
         if row < end:
             marks[row] = STOP
 

@@ -33,18 +33,18 @@ def rank_rows(o, first, count, rows, orders, keys, nulls, counts, ranks):
     low, high = orders.start[o], orders.start[o + 1]
     turn = ~_SIGN if orders.flipped[o] else _SIGN
     n = _entries(o, low, high, first, count, rows, orders, nulls, ranks)
-    own = _length(np.uint64(2 * count - 1))
-    tree, top = _pack(o, low, high, n, own, first, count, rows, turn, orders, keys, ranks)
+    entry_bits = _length(np.uint64(2 * count - 1))
+    tree, top = _pack(o, low, high, n, entry_bits, first, count, rows, turn, orders, keys, ranks)
     at = np.int64(0)
     if top <= WORD_BITS:
-        at = _sort(own, top, n, counts, ranks)
+        at = _sort(entry_bits, top, n, counts, ranks)
     else:
         for k in range(low, high):
             # Least significant first: the ordered pair is the first, equal ones make the trees.
-            _sort_by(k, n, own, first, count, rows, turn, orders, keys, counts, ranks)
-        _number(o, low, high, n, own, first, count, rows, turn, orders, keys, ranks)
+            _sort_by(k, n, entry_bits, first, count, rows, turn, orders, keys, counts, ranks)
+        _number(o, low, high, n, entry_bits, first, count, rows, turn, orders, keys, ranks)
         tree = WORD_BITS
-    _walk(o, at, n, own, tree, count, orders, ranks)
+    _walk(o, at, n, entry_bits, tree, count, orders, ranks)
 
 
 @spliced
@@ -101,15 +101,15 @@ def _extent(k, n, first, count, rows, turn, orders, keys, ranks):
 
 
 @spliced
-def _pack(o, low, high, n, own, first, count, rows, turn, orders, keys, ranks):
-    """Write the words of entries: their keys, the ordered one last, above ``own`` bits of the entry.
+def _pack(o, low, high, n, entry_bits, first, count, rows, turn, orders, keys, ranks):
+    """Write the words of entries: their keys, the ordered one last, above the ``entry_bits`` of the entry.
 
     Returns:
         The bit at which the keys of trees begin, and that at which they end; beyond WORD_BITS there are no words.
     """
     for i in range(n):
         ranks.words[U(i)] = _ZERO
-    tree, top = own, own
+    tree, top = entry_bits, entry_bits
     for back in range(high - low):
         k = high - 1 - back
         least, zeros, bits = _extent(k, n, first, count, rows, turn, orders, keys, ranks)
@@ -123,7 +123,7 @@ def _pack(o, low, high, n, own, first, count, rows, turn, orders, keys, ranks):
             ranks.words[U(i)] = ranks.words[U(i)] << np.uint64(bits) | (key - least) >> zeros
     if top <= WORD_BITS:
         for i in range(n):
-            ranks.words[U(i)] = ranks.words[U(i)] << np.uint64(own) | np.uint64(ranks.entries[U(i)])
+            ranks.words[U(i)] = ranks.words[U(i)] << np.uint64(entry_bits) | np.uint64(ranks.entries[U(i)])
     return tree, top
 
 
@@ -170,27 +170,27 @@ def _sort(low, high, n, counts, ranks):
 
 
 @spliced
-def _sort_by(k, n, own, first, count, rows, turn, orders, keys, counts, ranks):
+def _sort_by(k, n, entry_bits, first, count, rows, turn, orders, keys, counts, ranks):
     """Sort entries by one pair of columns, keeping the order of equal ones."""
     least, zeros, bits = _extent(k, n, first, count, rows, turn, orders, keys, ranks)
-    mask = (_ONE << np.uint64(own)) - _ONE
+    mask = (_ONE << np.uint64(entry_bits)) - _ONE
     done = np.int64(0)
     while done < bits:
-        more = min(bits - done, WORD_BITS - own)
+        more = min(bits - done, WORD_BITS - entry_bits)
         digits = (_ONE << np.uint64(more)) - _ONE
         for i in range(n):
             entry = np.int64(ranks.entries[U(i)])
             key = _key(k, entry, first, count, rows, turn, orders, keys)
             key = (key - least) >> zeros >> np.uint64(done) & digits
-            ranks.words[U(i)] = key << np.uint64(own) | np.uint64(entry)
-        at = _sort(own, own + more, n, counts, ranks)
+            ranks.words[U(i)] = key << np.uint64(entry_bits) | np.uint64(entry)
+        at = _sort(entry_bits, entry_bits + more, n, counts, ranks)
         for i in range(n):
             ranks.entries[U(i)] = ranks.words[U(at + i)] & mask
         done += more
 
 
 @spliced
-def _number(o, low, high, n, own, first, count, rows, turn, orders, keys, ranks):
+def _number(o, low, high, n, entry_bits, first, count, rows, turn, orders, keys, ranks):
     """Write words of sorted entries: numbers that grow with their keys, on top a bit that changes with their trees."""
     equal_from = low + 1 if orders.ordered[o] else low
     tree, tie, before = _ZERO, _ZERO, np.int64(0)
@@ -200,7 +200,7 @@ def _number(o, low, high, n, own, first, count, rows, turn, orders, keys, ranks)
             tie += _ONE
             if not _alike(equal_from, high, before, entry, first, count, rows, turn, orders, keys):
                 tree ^= _SIGN
-        ranks.words[U(i)] = tree | tie << np.uint64(own) | np.uint64(entry)
+        ranks.words[U(i)] = tree | tie << np.uint64(entry_bits) | np.uint64(entry)
         before = entry
 
 
@@ -214,12 +214,12 @@ def _alike(low, high, a, b, first, count, rows, turn, orders, keys):
 
 
 @spliced
-def _walk(o, base, n, own, tree, count, orders, ranks):
-    """Number the ranks of each tree. Words from ``base`` on agree above ``tree`` in what must be equal; above ``own``
-    those of events that the order does not tell apart."""
+def _walk(o, base, n, entry_bits, tree, count, orders, ranks):
+    """Number the ranks of each tree. Words from ``base`` on agree above ``tree`` in what must be equal; above
+    ``entry_bits`` those of events that the order does not tell apart."""
     words, row = ranks.words, ranks.row
     one_side = orders.same[o] != 0
-    tree_shift, tie_shift, mask = np.uint64(tree), np.uint64(own), (_ONE << np.uint64(own)) - _ONE
+    tree_shift, tie_shift, mask = np.uint64(tree), np.uint64(entry_bits), (_ONE << np.uint64(entry_bits)) - _ONE
     used = np.int32(0)
     i = base
     while i < base + n:
