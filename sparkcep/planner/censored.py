@@ -22,7 +22,6 @@ from sparkcep.exec.automaton import ACCEPT, Automaton
 from sparkcep.exec.engines.rows.program import AT_END
 from sparkcep.exec.engines.rows.spec import MatchSpec
 from sparkcep.exec.kernels.rows.rows import MATCHING_OVER, PASSED_OVER
-from sparkcep.expr.nodes import NumberSlot
 from sparkcep.planner.engines.runs.timed_out import waiting_slot
 from sparkcep.planner.measures import MeasureSql
 from sparkcep.query import (
@@ -157,7 +156,7 @@ def censored_rows(query: PatternQuery, spec: MatchSpec) -> MatchSpec:
             query, "`$` holds where the log ends, so that each match that needs it is censored.",
             "leave `$` out, or OMIT CENSORED MATCHES",
         )  # fmt: skip
-    numbered = any(isinstance(s, NumberSlot) for s in spec.conditions.slots) or any(
+    numbered = spec.conditions.numbered or any(
         isinstance(s, MatchNumber) for m in query.measures for s in m.expression.slots
     )
     alone = spec.skip is SkipMode.TO_NEXT_ROW and not numbered and not spec.rows_per_match.has_unmatched

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from sparkcep.expr.nodes import ConditionSlot, Expression
+from sparkcep.expr.nodes import ConditionSlot, Expression, NumberSlot
 from sparkcep.expr.types import Type
 
 
@@ -24,3 +24,8 @@ class ConditionSet:
     calls_back: bool = False
     tested: tuple[frozenset[int], ...] = ()
     each: frozenset[int] = frozenset()
+
+    @property
+    def numbered(self) -> bool:
+        """Whether some read MATCH_NUMBER()."""
+        return any(isinstance(slot, NumberSlot) for slot in self.slots)

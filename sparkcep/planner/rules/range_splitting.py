@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sparkcep.exec.conditions.condition_set import ConditionSet
 from sparkcep.exec.engines.rows.program import Program
 from sparkcep.exec.shape import OutputSlot, Ranges
-from sparkcep.expr.nodes import AggregateSlot, Call, CurrentNumber, Expression, NavigationSlot, NumberSlot
+from sparkcep.expr.nodes import AggregateSlot, Call, CurrentNumber, Expression, NavigationSlot
 from sparkcep.planner.conditions.row_conditions import RowCondition
 from sparkcep.planner.lengths import kernel_units
 from sparkcep.query import PREFIX, PatternQuery
@@ -50,9 +50,7 @@ def range_splitting(
     offsets = [s.physical for s in conditions.slots if isinstance(s, NavigationSlot)] + [o.physical for o in slots]
     if any(offsets):
         return RangeSplitting(None, "PREV or NEXT of a row of the match")
-    if any(isinstance(s, NumberSlot) for s in conditions.slots) or any(
-        isinstance(e, CurrentNumber) for e in _expressions(conditions)
-    ):
+    if conditions.numbered or any(isinstance(e, CurrentNumber) for e in _expressions(conditions)):
         return RangeSplitting(None, "a condition uses MATCH_NUMBER")
     width = WIDTH * max(distance, 1)
     first = query.order_by[0].nulls_first

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from sparkcep.exec.engines.rows.spec import MatchSpec
-from sparkcep.expr.nodes import NumberSlot
 from sparkcep.planner.engines.rows.stream import never_decided
 from sparkcep.planner.measures import MeasureSql
 from sparkcep.planner.outputs import Outputs
@@ -38,9 +37,10 @@ class RowsPlan(EngineDefaults):
     @property
     def stream_needs(self) -> StreamNeeds:
         """See :class:`EnginePlan`."""
-        numbered = any(isinstance(s, NumberSlot) for s in self.spec.conditions.slots)
-        by_end = self.spec.skip is SkipMode.PAST_LAST_ROW
-        return StreamNeeds(never_decided(self.spec), numbered=numbered, by_end=by_end)
+        spec = self.spec
+        return StreamNeeds(
+            never_decided(spec), numbered=spec.conditions.numbered, by_end=spec.skip is SkipMode.PAST_LAST_ROW
+        )
 
     def shared_needs(self, query: PatternQuery) -> SharedNeeds:
         """See :class:`EnginePlan`."""

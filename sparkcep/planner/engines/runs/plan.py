@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from sparkcep.exec.engines.runs.spec import RunSpec
-from sparkcep.expr.nodes import ROW_COLUMN, NavigationSlot, NumberSlot
+from sparkcep.expr.nodes import ROW_COLUMN, NavigationSlot
 from sparkcep.planner.engines.runs.collapse import Collapse
 from sparkcep.planner.plan import (
     NEXT_IN_OUTPUT,
@@ -66,7 +66,7 @@ class RunsPlan(EngineDefaults):
             lookback=(1 + looks_back) if free else 0,
             by_last=by_last,
             by_end=by_last or (spec.one_per_start and spec.skip is SkipMode.PAST_LAST_ROW),
-            numbered=any(isinstance(s, NumberSlot) for s in spec.conditions.slots),
+            numbered=spec.conditions.numbered,
         )
 
     def shared_needs(self, query: PatternQuery) -> SharedNeeds:

@@ -12,7 +12,7 @@ from sparkcep.exec.engines.runs.spec import NO_LIMIT, RunSpec
 from sparkcep.exec.engines.runs.tables import single_component
 from sparkcep.exec.engines.uncertain.spec import StreamedTicks, UncertainSpec
 from sparkcep.exec.shape import Within
-from sparkcep.expr.nodes import ROW_COLUMN, NavigationSlot, NumberSlot
+from sparkcep.expr.nodes import ROW_COLUMN, NavigationSlot
 from sparkcep.pattern import render
 from sparkcep.planner.conditions.match_conditions import MatchConditions
 from sparkcep.planner.engines.runs.rules import BLOCK_RULES
@@ -78,7 +78,7 @@ class UncertainPlan(EngineDefaults):
         return StreamNeeds(
             decided=f"a match is emitted {decided}",
             longer="and WITHIN once more, for the leading negation" if stream is not None and stream.looks_back else "",
-            numbered=any(isinstance(s, NumberSlot) for s in self.spec.run.conditions.slots),
+            numbered=self.spec.run.conditions.numbered,
         )
 
     @property
