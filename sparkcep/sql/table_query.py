@@ -81,11 +81,16 @@ class TableQuery:
     def gives(self, name: str) -> bool:
         """Whether a column of a rule set is among the query's own under its name; ``name``: in lower case."""
         s = self.statement
-        words = [
-            k for k, token in enumerate(s.tokens) if token.kind in ("word", "quoted") and token.text.lower() == name
-        ]
-        plain = all(s.word(k - 1) == "SELECT" or s.operator(k - 1) in (",", ".") for k in words)
-        return self.is_rule_set and (self.list_end is None or plain)
+        if not self.is_rule_set or self.list_end is None:
+            return self.is_rule_set
+        source = next(k for k, token in enumerate(s.tokens) if token.start == self.list_end)
+        items = s.between_commas((_top_level(s, "SELECT", 0, source) or 0) + 1, source)
+        named = [s.tokens[low:high] for low, high in items if s.tokens[high - 1].text.lower() == name]
+        # `measures.x` is an entry of what rules return.
+        return all(
+            len(item) == 1 or (len(item) == 3 and item[1].upper == "." and item[0].text.lower() != "measures")
+            for item in named
+        )
 
     def with_columns(self, names: Sequence[str], prefix: str) -> str:
         """The query with more columns of the pattern's relation behind its own, called ``prefix`` and a number."""

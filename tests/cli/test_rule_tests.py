@@ -76,6 +76,7 @@ def test_files_that_are_no_tests(folder: Path, capsys: pytest.CaptureFixture[str
 
 
 def test_check_takes_an_expression_for_the_event_type(folder: Path) -> None:
-    columns = read_columns("user STRING, time TIMESTAMP, event STRUCT<category: STRING>, process STRUCT<pid: INT>")
+    process = "process STRUCT<pid: INT, name: STRING>"
+    columns = read_columns(f"user STRING, time TIMESTAMP, event STRUCT<category: STRING>, {process}")
     assert check(folder, columns, "event.category")[1] == []
     assert [error.error_class for _, error in check(folder, columns, None)[1]] == ["CEP_LOG_COLUMNS"] * 3

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
@@ -19,6 +19,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from sparkcep.errors import PatternAnalysisError
 from sparkcep.exec.engines.by_spec import ENGINES
 from sparkcep.exec.streaming.blobs import BUCKET, TIME, WANTED
 from sparkcep.exec.streaming.body import bucket_operator
@@ -79,7 +80,7 @@ def create_rules(spark: SparkSession, rules: Mapping[str, str]) -> None:
 def phase(spark: SparkSession, rules: Mapping[str, str], log: DataFrame) -> Phase | None:
     """How a set runs over the stream; None where no rule shares its operator."""
     create_rules(spark, rules)
-    with planned() as plans:
+    with planned() as plans, suppress(PatternAnalysisError):  # none of the rules can run
         spark.sql(f"SELECT {ITEMS} FROM pattern_rules{CALL.format('rules_stream')}")
     if not plans:
         return None

@@ -19,6 +19,7 @@ from sparkcep.session.planning import watermarked
 from sparkcep.session.rules.sources import rules_at, table_rules
 from sparkcep.settings import LOG_CASE, LOG_EVENT, LOG_TIME, SHARED_INPUT, Settings
 from sparkcep.spark.exceptions import reason
+from sparkcep.spark.repeatable import DRAWN
 from sparkcep.sql.log_columns import LogColumns
 from sparkcep.sql.rewriter import InputSql, Rewriter
 from sparkcep.sql.rule_sets.binder import COLUMNS
@@ -192,7 +193,15 @@ class _Reader:
         """The expression that tells events apart; empty for none."""
         if "id" not in self.arguments:
             return ""
-        name, text, _ = self.of_row("id", "the id of an event", "id => event_id, id => event.id", source)
+        hint = "id => event_id, id => event.id"
+        low, high = self.arguments["id"]
+        called = {self.s.tokens[k].text.lower() for k in range(low, high) if self.s.operator(k + 1) == "("}
+        drawn = sorted(called & {*DRAWN})
+        if drawn:
+            raise self.error(
+                "CEP_TABLE_FUNCTION_ARGUMENT", f"{drawn[0]} gives another id each time.", self.place("id"), hint
+            )
+        name, text, _ = self.of_row("id", "the id of an event", hint, source)
         return quote(name) if name else text
 
     def of_row(self, parameter: str, what: str, hint: str, source: DataFrame) -> tuple[str, str, frozenset[str]]:
@@ -211,7 +220,8 @@ class _Reader:
                 token.start, "compute it before: TABLE(SELECT *, ... OVER (...) AS x FROM log)",
             )  # fmt: skip
         try:
-            self.analyzer.expression_types([text], source)
+            # Beside a column and in a function, so that it is no aggregate and gives one row.
+            self.analyzer.expression_types([quote(source.columns[0]), f"isnull({text})"], source)
         except AnalysisException as error:
             raise self.error(
                 "CEP_TABLE_FUNCTION_ARGUMENT", f"Spark cannot tell {what}: {reason(error)}.", token.start,

@@ -8,7 +8,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from sparkcep.errors import streaming_unsupported
+from sparkcep.errors import PatternAnalysisError, streaming_unsupported
 from sparkcep.session.analyzer import SparkAnalyzer
 from sparkcep.session.narrowing import Narrowing
 from sparkcep.session.rules.call import read_rule_call
@@ -34,7 +34,8 @@ def run_rule_set(
         narrow: leaves out rules, and partitions of the log.
 
     Raises:
-        SparkCepError: of the call; what is wrong with a rule is in the set's report.
+        SparkCepError: of the call; CEP_RULES, no rule runs over a stream. What is wrong with a rule is in the set's
+            report.
     """
     call = read_rule_call(analyzer, rewriter, statement, form, evaluate)
     if narrow is not None:
@@ -48,5 +49,10 @@ def run_rule_set(
         return RuleSetResult(costs_sql(rules), [], [], [], rules)
     found = rules.relation()
     if form.keyword.text.lower() == "pattern_rules":
+        if rules.streams and not found.passes:  # a query without an operator would never have one
+            raise PatternAnalysisError(
+                "CEP_RULES", "None of the rules can run over the stream.", text=statement.text,
+                position=form.keyword.start, hint="pattern_rule_errors with the same arguments says why",
+            )  # fmt: skip
         return found
     return replace(found, sql=f"SELECT * FROM {rules.named('relation', rules.report())}", relations=[], passes=[])

@@ -12,6 +12,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from sparkcep.errors import SparkCepError
 from sparkcep.session.rules.sources import rules_at, table_rules
+from sparkcep.sql.rule_sets.binder import parse_rule
 from sparkcep.sql.rule_sets.rule import Rule
 
 #: Seconds that a micro-batch is waited for before it is interrupted, after which it runs again.
@@ -25,7 +26,9 @@ def follow_rules(
 ) -> None:
     """Run a query with ``pattern_rules`` over a stream, and start it anew from its checkpoint when its rules change.
 
-    Rules that stay go on where they were; see docs/rules.md. Returns when the query is stopped::
+    Rules that stay go on where they were; see docs/rules.md. While a rule that ran before does not parse, as while its
+    file is written, the query goes on as it is. Where it cannot be started, that is logged, and tried again with the
+    next rules. Returns when the query is stopped::
 
         def start():
             found = spark.sql("SELECT * FROM pattern_rules(TABLE(logins), rules => TABLE(detections))")
@@ -40,28 +43,45 @@ def follow_rules(
 
     Raises:
         StreamingQueryException: the query has failed.
-        SparkCepError: it cannot be started with the rules as they are.
+        SparkCepError: it cannot be started to begin with.
     """
 
     def read() -> list[Rule]:
         return rules_at(SparkSession.active(), rules) if isinstance(rules, str) else table_rules(rules())
 
     known = read()
-    query = start()
+    query: StreamingQuery | None = start()
     try:
-        while not query.awaitTermination(seconds):  # type: ignore[arg-type]  # fractions, too
+        while not _ended(query, seconds):
             try:
                 now = read()
+                for rule in now:
+                    if rule not in known and any(rule.name == one.name for one in known):
+                        parse_rule(rule)
             except (SparkCepError, PySparkException) as error:
                 _log.warning("The rules cannot be read, so the query goes on with those that it has: %s", error)
                 continue
-            if now != known:
+            if now == known:
+                continue
+            if query is not None:
                 _stop(query)
-                known, query = now, start()
+            known, query = now, None
+            try:
+                query = start()
                 _log.info("The rules have changed; the query goes on with %d rules.", len(now))
+            except (SparkCepError, PySparkException) as error:
+                _log.error("The query cannot be started with the rules as they are: %s", error)
     finally:
-        if query.isActive:
+        if query is not None and query.isActive:
             query.stop()
+
+
+def _ended(query: StreamingQuery | None, seconds: float) -> bool:
+    """Whether a query has ended, after some seconds; raises StreamingQueryException where it has failed."""
+    if query is None:
+        time.sleep(seconds)
+        return False
+    return bool(query.awaitTermination(seconds))  # type: ignore[arg-type]  # fractions, too
 
 
 def _stop(query: StreamingQuery) -> None:
