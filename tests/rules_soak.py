@@ -118,7 +118,7 @@ def main(minutes: float, rows_a_second: int, seed: int) -> None:
             minute += 1
             if not follower.is_alive():
                 raise SystemExit(f"the query ended: {queries[-1].exception()}")
-            if minute % 2 == 0:
+            if minute % 2 == 0 and time.monotonic() < end - 30:  # the end is that of one query
                 (rules / "changes.sql").write_text(CHANGES.format(drawn.randrange(100), drawn.randrange(5, 50)))
             progress = queries[-1].lastProgress
             took = None if progress is None else progress["durationMs"].get("triggerExecution")
