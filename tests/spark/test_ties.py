@@ -73,7 +73,7 @@ def log_of(spark: SparkSession, types: dict[str, str]) -> DataFrame:
     """A case's events all at one time but the last, with NULLs among the values; ``id`` is behind them."""
     items = ", ".join(f"IF(n % 6 = 4, NULL, {sql}) AS `{name}`" for name, sql in types.items())
     return spark.sql(
-        f"""SELECT u, timestamp_seconds(IF(n = 11, 3, 1)) AS t, 'A' AS type, {items}, n AS id
+        f"""SELECT u, timestamp_seconds(IF(n = 11, 3, 1)) AS t, 'A' AS type, {items}, n AS id, n AS x
         FROM (SELECT id % 2 AS u, pmod(floor(id / 2) * 7, 12) AS n FROM range(24))"""
     )
 
