@@ -35,11 +35,11 @@ def to_bytes(*tables: pa.Table, compressed: bool = False) -> bytes:
     return bytes(sink.getvalue().to_pybytes())
 
 
-def from_bytes(data: bytes, tables: int = 1) -> list[pa.Table]:
+def from_bytes(data: bytes) -> list[pa.Table]:
     """What :func:`to_bytes` made bytes of."""
     source = pa.BufferReader(pa.py_buffer(data))
     out: list[pa.Table] = []
-    for _ in range(tables):
+    while not out or source.tell() < len(data):
         with pa.ipc.open_stream(source) as reader:
             out.append(reader.read_all())
     return out

@@ -63,6 +63,7 @@ def _figures(operator: int, bucket: int, data: bytes, wakes_at: Any) -> dict[str
 def _rules(more: pa.Table, names: bytes) -> list[dict[str, Any]]:
     """What each rule has cost."""
     known = RuleNames.from_bytes(names)
-    lines = more.filter(pc.equal(more.column("line"), OF_RULE)).select(["rule", "v0", "v1", "v2"]).to_pylist()
+    columns = ["rule", *(f"v{n}" for n in range(len(COSTS)))]
+    lines = more.filter(pc.equal(more.column("line"), OF_RULE)).select(columns).to_pylist()
     rules = known.names or known.rules
     return [{"rule": rules[rule]} | dict(zip(COSTS, costs, strict=True)) for rule, *costs in map(dict.values, lines)]

@@ -37,8 +37,6 @@ class RuleSetOperator(BucketOperator[SharedSpec]):
     may lack what the rule looks at.
     """
 
-    tables = 3
-
     def __init__(
         self, engine: StreamingEngine[SharedSpec], shape: OperatorColumns, spec: SharedSpec, plan: StreamPlan
     ) -> None:
@@ -90,10 +88,10 @@ class RuleSetOperator(BucketOperator[SharedSpec]):
         if before is None or before.more is None:
             return replace(bucket, more=RulesLeft.of([]), costs=costs)
         more = before.more
-        known_values = [name for name in _VALUES if name in more.column_names]  # others are of later releases
         values = np.zeros((more.num_rows, WIDTH), np.int64)
-        for n, name in enumerate(known_values):
-            values[:, n] = more.column(name).to_numpy()
+        for n, name in enumerate(_VALUES):
+            if name in more.column_names:  # an earlier release has fewer
+                values[:, n] = more.column(name).to_numpy()
         line, rule = more.column("line").to_numpy(), more.column("rule").to_numpy().astype(np.int64)
         of_rule = line == OF_RULE
         costs[rule[of_rule]] = values[of_rule, : len(COSTS)]

@@ -51,16 +51,16 @@ class BucketState:
         return to_bytes(self.rows.replace_schema_metadata(metadata), *tables, compressed=True)
 
 
-def read_state(data: bytes, meaning: StreamMeaning, tables: int = 2) -> BucketState:
-    """State from its bytes. ``tables``: 3 of a rule set, of anything else 2.
+def read_state(data: bytes, meaning: StreamMeaning) -> BucketState:
+    """State from its bytes.
 
     Raises:
         SparkCepError: CEP_STREAMING_STATE_CHANGED, of another query, and of a later release; it says what differs.
     """
-    (rows, left, *more), metadata = _opened(data, tables)
+    state, metadata = _opened(data)
     if why := _foreign(metadata, meaning):
         raise _changed(why)
-    return BucketState(rows, left, int(metadata[_RELEASED]), more[0] if more else None, metadata.get(_NAMES, b""))
+    return state
 
 
 def any_state(data: bytes) -> BucketState:
@@ -69,15 +69,13 @@ def any_state(data: bytes) -> BucketState:
     Raises:
         SparkCepError: CEP_STREAMING_STATE_CHANGED, of a later release.
     """
-    (rows, left), metadata = _opened(data, 2)
-    more = _opened(data, 3)[0][2] if _NAMES in metadata else None
-    return BucketState(rows, left, int(metadata[_RELEASED]), more, metadata.get(_NAMES, b""))
+    return _opened(data)[0]
 
 
-def _opened(data: bytes, tables: int) -> tuple[list[pa.Table], Mapping[bytes, bytes]]:
-    """Tables of a state of this format or of one before it, and what is said of them; raises as :func:`any_state`."""
+def _opened(data: bytes) -> tuple[BucketState, Mapping[bytes, bytes]]:
+    """A state of this format or of one before it, and what is said of it; raises as :func:`any_state`."""
     try:
-        opened = from_bytes(data, tables)
+        opened = from_bytes(data)
         metadata = opened[0].schema.metadata or {}
     except pa.ArrowInvalid:
         opened, metadata = [], {}
@@ -86,7 +84,10 @@ def _opened(data: bytes, tables: int) -> tuple[list[pa.Table], Mapping[bytes, by
         raise _changed("what it has is no state of a pattern like this one")
     if int(written) > FORMAT:
         raise _changed(f"a later release wrote it, in format {written}, and this one reads formats up to {FORMAT}")
-    return opened, metadata
+    rows, left, *more = opened
+    return BucketState(
+        rows, left, int(metadata[_RELEASED]), more[0] if more else None, metadata.get(_NAMES, b"")
+    ), metadata
 
 
 def _foreign(metadata: Mapping[bytes, bytes], meaning: StreamMeaning) -> str:

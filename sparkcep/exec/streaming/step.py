@@ -85,11 +85,7 @@ class BucketOperator(Generic[S]):
     A step drops rows that the watermark had passed when the bucket was last looked at, sorts the others in among those
     that were kept, and gives the engine, of each partition to which something has happened, the rows up to the
     watermark. It is deterministic: the same rows, state and watermark give the same output.
-
-    ``tables``: of the state, see state.py.
     """
-
-    tables = 2
 
     def __init__(self, engine: StreamingEngine[S], shape: OperatorColumns, spec: S, plan: StreamPlan) -> None:
         self.shape = shape
@@ -112,7 +108,7 @@ class BucketOperator(Generic[S]):
         """
         before = None
         if state is not None:
-            before = self.restored(read_state(state, self.plan.meaning, self.tables))
+            before = self.restored(read_state(state, self.plan.meaning))
         released = before.released if before is not None else -(2**62)
         tables = [before.rows] if before is not None else []
         kept_rows = before.rows.num_rows if before is not None else 0
