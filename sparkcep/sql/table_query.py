@@ -36,9 +36,10 @@ def changing_function(plan: str) -> str:
     return found[1].lower() if found else ""
 
 
-def calls(s: Statement) -> set[str]:
-    """Names of the functions that a statement calls, without a schema."""
-    return {t.text.lower() for k, t in enumerate(s.tokens) if s.operator(k + 1) == "(" and t.kind in ("word", "quoted")}
+def calls(s: Statement, low: int = 0, high: int | None = None) -> set[str]:
+    """Names of the functions that a range of a statement's tokens calls, without a schema."""
+    tokens = enumerate(s.tokens[low:high], low)
+    return {t.text.lower() for k, t in tokens if s.operator(k + 1) == "(" and t.kind in ("word", "quoted")}
 
 
 def changing(s: Statement, low: int, high: int, *, subqueries: bool = True) -> tuple[int, str, str] | None:

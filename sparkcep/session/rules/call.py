@@ -28,6 +28,7 @@ from sparkcep.sql.rule_sets.rule import Rule
 from sparkcep.sql.rule_sets.table_argument import TableArgument, read_table_argument
 from sparkcep.sql.statement import PatternOccurrence, Statement
 from sparkcep.sql.table_functions import plain_literal, read_call, relation_name
+from sparkcep.sql.table_query import calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,10 +195,7 @@ class _Reader:
         if "id" not in self.arguments:
             return ""
         hint = "id => event_id, id => event.id"
-        low, high = self.arguments["id"]
-        called = {self.s.tokens[k].text.lower() for k in range(low, high) if self.s.operator(k + 1) == "("}
-        drawn = sorted(called & {*DRAWN})
-        if drawn:
+        if drawn := sorted(calls(self.s, *self.arguments["id"]) & {*DRAWN}):
             raise self.error(
                 "CEP_TABLE_FUNCTION_ARGUMENT", f"{drawn[0]} gives another id each time.", self.place("id"), hint
             )

@@ -10,7 +10,7 @@ from pyspark.errors import AnalysisException, PySparkException, PySparkTypeError
 from pyspark.sql import DataFrame
 from pyspark.sql.types import IntegerType, StringType, StructField, StructType
 
-from sparkcep.errors import PatternAnalysisError, SparkCepError, not_boolean, warn
+from sparkcep.errors import PatternAnalysisError, SparkCepError, not_boolean, streaming_unsupported, warn
 from sparkcep.exec.operator import match
 from sparkcep.planner.choice import make_plan
 from sparkcep.planner.conditions.row_conditions import RowCondition
@@ -346,25 +346,20 @@ class RuleSet:
         """For how long, in microseconds, a rule suppresses matches where the log is a stream.
 
         Raises:
-            PatternAnalysisError: CEP_STREAMING_UNSUPPORTED: that is not known, or no match in time.
+            PatternAnalysisError: CEP_STREAMING_UNSUPPORTED: that is not known, or which matches it leaves out.
         """
         if not (self.streams and bound.suppress):
             return 0
         lengths = [least_and_most(part, self.call.settings.time_zone) for part in bound.suppress]
         known = [length[0] for length in lengths if length is not None and length[0] == length[1]]
-        why = hint = ""
+        what = hint = ""
         if len(known) < len(lengths):
-            why, hint = "it suppresses alerts for days or months, whose length clocks change", "-- suppress: 24 hours"
+            what, hint = "suppress with days or months, whose length clocks change", "-- suppress: 24 hours"
         elif not plan.engine.stream_needs.by_end:
-            why, hint = (
-                "it suppresses alerts, and its matches do not come in the order in which they end",
-                ("MATCHES NON OVERLAPPING, or no negation behind the last event; of a clause SKIP PAST LAST ROW"),
-            )
-        if why:
-            raise PatternAnalysisError(
-                "CEP_STREAMING_UNSUPPORTED", f"A rule over a stream cannot be this one: {why}.",
-                text=bound.query.text or None, position=bound.query.start, hint=hint,
-            )  # fmt: skip
+            what = "suppress where matches do not come in the order in which they end"
+            hint = "MATCHES NON OVERLAPPING, or no negation behind the last event; of a clause SKIP PAST LAST ROW"
+        if what:
+            raise streaming_unsupported(what, bound.query.text or None, bound.query.start, hint)
         return sum(known)
 
     def pruned(self, asks: Asks, given: InputPlan, settings: Settings) -> Pruning:
@@ -378,12 +373,11 @@ class RuleSet:
     def over_stream(self, plan: SharedPlan, taken: list[tuple[BoundRule, AnyPlan]]) -> SharedPlan:
         """The plan with what it has more over a stream."""
         settings = self.call.settings
-        event_id = (self.call.keys.event_id,) if self.call.keys.event_id else ()
-        known_by = (repr((b.rule.name, b.rule.text, sorted(b.rule.parameters.items()))) for b, _ in taken)
-        rules = dict(zip((b.rule.name for b, _ in taken), known_by, strict=True))
+        of_set = [bound.rule for bound, _ in taken]
+        rules = {rule.name: repr((rule.name, rule.text, sorted(rule.parameters.items()))) for rule in of_set}
         types = dict(zip(self.columns, self.column_types, strict=True))
         log = StreamSource(self.call.input_sql.text, self.analyzer.values, types, is_pattern=False)
-        stream = stream_input(plan.input, [own for _, own in taken], rules, settings, log, event_id)
+        stream = stream_input(plan.input, [own for _, own in taken], rules, settings, log, self.call.keys.event_id)
         reason = f"the input is a stream; {settings.stream_buckets} buckets, {STREAM_BUCKETS.key}"
         return replace(plan, input=replace(plan.input, layout="stream", layout_reason=reason), stream=stream)
 

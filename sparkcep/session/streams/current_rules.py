@@ -54,9 +54,9 @@ def follow_rules(
     try:
         while not _ended(query, seconds):
             try:
-                now = read()
+                now, before = read(), {rule.name: rule for rule in known}
                 for rule in now:
-                    if rule not in known and any(rule.name == one.name for one in known):
+                    if before.get(rule.name, rule) != rule:
                         parse_rule(rule)
             except (SparkCepError, PySparkException) as error:
                 _log.warning("The rules cannot be read, so the query goes on with those that it has: %s", error)

@@ -97,7 +97,7 @@ class _Run:
             d = base.definition
             matching.keys, matching.whole, matching.by_rule = d.keys, d.whole, d.by_rule
         frame = self.matched(query)
-        shown = next((c for c in frame.columns if query.gives(MATCH_ID) and c.casefold() == MATCH_ID), "")
+        shown = next((c for c in frame.columns if c.casefold() == MATCH_ID and query.gives(MATCH_ID)), "")
         matching.columns = StructType(
             [f for f in frame.schema.fields if not f.name.startswith(PREFIX) and f.name != shown]
         )

@@ -43,20 +43,24 @@ class SharedOutput(OutputSql):
         variable, rule = named(self.variables, "e.v"), named(self.rules, f"{PREFIX}rule")
         event = f"struct({variable} AS variable, e.p AS position, e.t AS time)"
         known_by = f"struct({variable} AS v, {'e.i' if self.event_id else 'e.t'} AS e)"
-        keys = [f"{PREFIX}k{i}" for i in range(len(self.keys) + self.own_key_count)]
         items = [
             f"{rule} AS rule",
-            *(f"{key} AS {quote(name)}" for key, name in zip(keys, self.keys, strict=False)),
+            *(f"{key} AS {quote(name)}" for key, name in zip(self.key_columns, self.keys, strict=False)),
             *more,
             f"{PREFIX}number AS match_number", f"{PREFIX}start AS start_time", f"{PREFIX}end AS end_time",
             f"transform({PREFIX}events, e -> {event}) AS events", f"{measures} AS measures",
-            match_id(rule, keys, f"transform({PREFIX}events, e -> {known_by})"),
+            match_id(rule, self.key_columns, f"transform({PREFIX}events, e -> {known_by})"),
         ]  # fmt: skip
         return f"SELECT {', '.join(items)} FROM {{{SOURCE}}}"
 
+    @property
+    def key_columns(self) -> list[str]:
+        """The operator's columns with the keys, those that rules have besides at the end."""
+        return [f"{PREFIX}k{n}" for n in range(len(self.keys) + self.own_key_count)]
+
     def own_keys(self) -> str:
         """The keys that rules have besides, as one text."""
-        return text_of_keys([f"{PREFIX}k{len(self.keys) + n}" for n in range(self.own_key_count)])
+        return text_of_keys(self.key_columns[len(self.keys) :])
 
 
 def text_of_keys(keys: Sequence[str]) -> str:

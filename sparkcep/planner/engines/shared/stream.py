@@ -18,27 +18,23 @@ from sparkcep.settings import Settings
 
 
 def stream_input(
-    given: InputPlan,
-    plans: Sequence[AnyPlan],
-    rules: Mapping[str, str],
-    settings: Settings,
-    log: StreamSource,
-    event_id: Sequence[str] = (),
-) -> StreamInput:
+    given: InputPlan, plans: Sequence[AnyPlan], rules: Mapping[str, str], settings: Settings, log: StreamSource,
+    event_id: str = "",
+) -> StreamInput:  # fmt: skip
     """How the rows of a set's log reach its operator, and what that keeps.
 
     Args:
         plans: of the rules in it. rules: what beside the log says what each of them is, by name. log: what says what
-            the log is. event_id: the expression that tells events apart, if one does.
+            the log is. event_id: the expression that tells events apart; empty for none.
     """
     query = given.query
     items = bucket_items(given, [text for text, _ in given.keys], settings.stream_buckets)
     keys = [text for text, _ in given.keys] + [k.text for k in query.order_by]
+    of_events = [settings.log_event, *([event_id] if event_id else [])]
     first_format = [
-        STATE_SINCE, "rules", *keys, str(settings.stream_buckets), str(settings.ansi), settings.time_zone,
-        settings.log_event, *event_id,
+        STATE_SINCE, "rules", *keys, str(settings.stream_buckets), str(settings.ansi), settings.time_zone, *of_events
     ]  # fmt: skip
-    meaning = stream_meaning(log, [*keys, settings.log_event, *event_id], settings, [first_format])
+    meaning = stream_meaning(log, [*keys, *of_events], settings, [first_format])
     names = RuleNames(
         {n: text_digest(given.replaced.get(n, text)) for n, text in enumerate(given.fields.texts)},
         tuple(text_digest(" AND ".join(c.sql() for c in given.tests[n])) for n in sorted(given.tests)),
