@@ -125,7 +125,7 @@ def main(minutes: float, rows_a_second: int, seed: int) -> None:
             print(f"{minute:3} min: {source.rows:,} rows, {len(queries)} starts, micro-batch {took} ms", flush=True)
         source.stopped = True
         source.join()
-        # Behind all WITHIN, twice, as a watermark counts from the micro-batch after; a second of rows keeps each apart.
+        # Behind all WITHIN, twice, as a watermark counts from the micro-batch after.
         for seconds in (600, 1200):
             source.add([(-1, -seconds, "Z", 0)])
             queries[-1].processAllAvailable()

@@ -51,9 +51,9 @@ class ItemEvaluator:
             [[places[e] for e in range(low, high) if code[e] in of] for of in items.registers]
             for low, high in zip(matches.starts.tolist(), matches.ends.tolist(), strict=True)
         ]
-        frame = columnwise.Matches(columnwise.Values(columns, rows=len(needed)), registers, matches.number.tolist())
+        inputs = columnwise.Matches(columnwise.Values(columns, rows=len(needed)), registers, matches.number.tolist())
         with interpreted():
-            out = [columnwise.values(evaluate, frame) for evaluate in self.evaluators]
+            out = [columnwise.values(evaluate, inputs) for evaluate in self.evaluators]
         return self.listed(out, len(matches.ends))
 
     def listed(self, out: Sequence[Sequence[Any]], matches: int) -> pa.Array:

@@ -163,7 +163,7 @@ class _Rule:
         until = np.zeros(len(step_rows.origin), np.int64)
         until[partitions] = values[:, UNTIL]
         if rule_batch is None:
-            since = np.maximum(unseen[partitions], step_rows.watermark)
+            since = np.maximum(unseen[partitions], watermark)
             return _Step(None, partitions, since, unseen[partitions], left[partitions], until[partitions])
         times = step_rows.times[rule_batch.places if order is None else order.row[rule_batch.places]]
         of_own = np.ascontiguousarray(left[rule_batch.partitions])

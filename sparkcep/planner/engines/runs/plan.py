@@ -9,18 +9,8 @@ from typing import ClassVar
 from sparkcep.exec.engines.runs.spec import RunSpec
 from sparkcep.expr.nodes import ROW_COLUMN, NavigationSlot
 from sparkcep.planner.engines.runs.collapse import Collapse
-from sparkcep.planner.plan import (
-    NEXT_IN_OUTPUT,
-    EngineDefaults,
-    SharedNeeds,
-    StreamNeeds,
-)
-from sparkcep.query import (
-    Condition,
-    PatternQuery,
-    Selection,
-    SkipMode,
-)
+from sparkcep.planner.plan import NEXT_IN_OUTPUT, EngineDefaults, SharedNeeds, StreamNeeds
+from sparkcep.query import Condition, PatternQuery, Selection, SkipMode
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +66,4 @@ class RunsPlan(EngineDefaults):
         spec = replace(self.spec, every_row=False, traced=True)
         if spec.stream is None:  # else it is told by slots where a match begins and ends
             spec = replace(spec, slots=(), slot_registers=())
-        return SharedNeeds(
-            spec,
-            drops=query.selection is not Selection.STRICT and not looks,
-        )
+        return SharedNeeds(spec, drops=query.selection is not Selection.STRICT and not looks)

@@ -15,20 +15,9 @@ from sparkcep.planner.engines.runs.rules import RULES
 from sparkcep.planner.engines.runs.steps import BlockPlanner
 from sparkcep.planner.engines.runs.timed_out import check_timed_out, timed_out_measures
 from sparkcep.planner.measures import MeasureSql
-from sparkcep.planner.plan import (
-    Analyzer,
-    PatternPlan,
-)
+from sparkcep.planner.plan import Analyzer, PatternPlan
 from sparkcep.planner.sampling import Sampler
-from sparkcep.query import (
-    Matches,
-    Measure,
-    Navigation,
-    PatternQuery,
-    RowExpression,
-    Scalar,
-    SkipMode,
-)
+from sparkcep.query import Matches, Measure, Navigation, PatternQuery, RowExpression, Scalar, SkipMode
 from sparkcep.settings import Settings
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from sparkcep.pattern import repeats
 from sparkcep.planner.engines.runs.plan import RunsPlan
 from sparkcep.planner.engines.runs.steps import ONLY_TAKEN, taken_by_any
-from sparkcep.planner.plan import Decision, EngineDefaults, PatternPlan
+from sparkcep.planner.plan import Decision, PatternPlan
 from sparkcep.planner.rules.key_join import key_join
 from sparkcep.planner.rules.layout import hold_no_long_list, sort_in_rows, spread_matches
 from sparkcep.planner.rules.rule import Rule, RuleContext, of_input
@@ -29,7 +29,6 @@ def spread_multiplied(plan: PatternPlan[RunsPlan], context: RuleContext) -> tupl
 def number_types(plan: PatternPlan[Any], _: RuleContext) -> tuple[PatternPlan[Any], None]:
     """An event type that only orders the rows of a list goes as its number among those of the pattern: strings cost."""
     given, query, engine = plan.input, plan.query, plan.engine
-    assert isinstance(engine, EngineDefaults)
     column = given.fields.column_of(query.event_type) if query.event_type is not None else None
     if column is None or given.column_types[column] != "string" or engine.filter_reason != ONLY_TAKEN:
         return plan, None
